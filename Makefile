@@ -22,7 +22,7 @@ help:
 	@echo "make evaluate      algorithms against the criteria of evaluation/level: docs/evaluation/level.md; it can be interrupted"
 	@echo "make leaderboard   all algorithms against all criteria, by RFC 9743: docs/evaluation.md (40 minutes); it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
-	@echo "make conformance   the simulator against this kernel: docs/conformance.md (25 minutes as root, on a quiet machine)"
+	@echo "make conformance   the simulator against this kernel: docs/conformance.md and -short.md (45 minutes as root, quiet machine)"
 	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
 	@echo "make conformance-level  the same for LEVEL: docs/conformance-level.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds 90 seconds of abuse, and deny"
@@ -77,6 +77,7 @@ reproduce: setup
 
 conformance: setup
 	$(DEV) conformance --out docs/conformance.md $(ARGS)
+	$(DEV) conformance conformance/short --runs 5 --seeds 1 --jobs 20 --out docs/conformance-short.md $(ARGS)
 
 conformance-level: setup
 	$(DEV) conformance conformance/level --out docs/conformance-level.md $(ARGS)

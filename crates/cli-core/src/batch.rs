@@ -127,6 +127,12 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// The index of its item.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
     fn done(mut self) {
         self.progress(1.0, 1.0);
         self.batch.progress.job_done();

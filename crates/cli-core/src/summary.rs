@@ -39,9 +39,10 @@ pub fn of_run(run: &Run, quiet: bool) -> String {
     ];
     // a column that would be empty is left out
     let finite = summary.flows.iter().any(|flow| flow.completion_s.is_some());
+    let failed = summary.flows.iter().any(|flow| flow.failed > 0);
     let marked = summary.flows.iter().any(|flow| flow.marked_pkts > 0);
-    let header =
-        header.into_iter().chain(finite.then_some("completed in s")).chain(marked.then_some("marked"));
+    let header = header.into_iter().chain(finite.then_some("completed in s"));
+    let header = header.chain(failed.then_some("failed")).chain(marked.then_some("marked"));
     let mut flows = table(&header.collect::<Vec<_>>(), 2);
     for flow in &summary.flows {
         let mut row = vec![flow.name.clone(), flow.cc.clone(), short(flow.rtt_ms), short(flow.start_s)];
@@ -49,6 +50,7 @@ pub fn of_run(run: &Run, quiet: bool) -> String {
         let retransmits = row.pop().unwrap_or_default();
         row.extend([number(flow.rtt_p50_ms, 1), number(flow.rtt_p99_ms, 1), retransmits]);
         row.extend(finite.then(|| number(flow.completion_s, 3)));
+        row.extend(failed.then(|| flow.failed.to_string()));
         row.extend(marked.then(|| flow.marked_pkts.to_string()));
         flows.add_row(row);
     }

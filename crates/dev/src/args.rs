@@ -274,10 +274,20 @@ pub(crate) struct ConformanceArgs {
     /// Simulations of each scenario.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = from_one_to(1000))]
     pub(crate) seeds: u32,
+    /// Runs on the kernel at a time. With more than one, packets leave some 20 us late, which short flows on
+    /// slow links bear.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) jobs: NonZeroUsize,
     /// Keep undisturbed runs on the kernel in this folder, and use those that are there instead of
     /// repeating them: to continue after an interruption, or on another day if the machine was too busy.
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// Of all these scenarios, run only the ones with these names, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Run this scenario once on each host, and show the first packet that differs; compare nothing else.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) packets: Option<String>,
     #[command(flatten)]
     pub(crate) out: PageOut,
 }

@@ -84,7 +84,7 @@ fn groups(flows: &[FlowSummary]) -> Vec<Group> {
     groups
 }
 
-/// Means over the flows of a group; of what only some flows have, over these.
+/// Means over the flows of a group; of what only some flows have, over these. Failures are summed.
 fn summary_of(group: &Group, flows: &[FlowSummary]) -> FlowSummary {
     let members = || group.flows.iter().map(|flow| &flows[*flow]);
     let some = |of: fn(&FlowSummary) -> Option<f64>| mean(members().filter_map(of));
@@ -96,6 +96,7 @@ fn summary_of(group: &Group, flows: &[FlowSummary]) -> FlowSummary {
         rtt_ms: every(|flow| flow.rtt_ms),
         start_s: members().map(|flow| flow.start_s).fold(f64::INFINITY, f64::min),
         completion_s: None,
+        failed: members().map(|flow| flow.failed).sum(),
         completions: None,
         media: None,
         drop: None,

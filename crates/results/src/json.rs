@@ -124,8 +124,9 @@ mod tests {
     ];
     /// Documented fields of a flow.
     #[rustfmt::skip]
-    const FLOW: [&str; 18] = [
-        "name", "cc", "rtt_ms", "start_s", "completion_s", "completions", "goodput_mbps",
+    const FLOW: [&str; 19] = [
+        "name", "cc", "rtt_ms", "start_s", "completion_s", "failed", "completions",
+        "goodput_mbps",
         "share", "sent_pkts", "retransmits", "dropped_pkts", "loss_rate", "marked_pkts",
         "rtt_mean_ms", "rtt_min_ms", "rtt_p50_ms", "rtt_p95_ms", "rtt_p99_ms",
     ];

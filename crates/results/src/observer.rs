@@ -70,6 +70,8 @@ pub struct Packet {
 pub enum Content {
     /// A SYN from the sender of data.
     Syn,
+    /// The ACK of a SYN-ACK from a sender that has no data to send yet.
+    HandshakeAck,
     /// One segment of data.
     Data {
         /// Number of the segment; the first of a connection is 0. A retransmission has the number of the
@@ -92,6 +94,8 @@ pub enum Content {
 pub struct Ack {
     /// True for a SYN-ACK.
     pub syn: bool,
+    /// True for a RST: the receiver does not know the connection.
+    pub rst: bool,
     /// The cumulative ACK: the next segment that the receiver expects.
     pub next: u64,
     /// SACK blocks: first segment, and the one after the last. The first may be a D-SACK. Unused ones are at
@@ -154,6 +158,10 @@ pub trait Observer {
     #[inline]
     fn packet(&mut self, _at_ns: u64, _link: u32, _event: LinkEvent, _packet: &Packet) {}
 
+    /// A sender sent a SYN or a segment, which has not reached the network yet.
+    #[inline]
+    fn sent(&mut self, _at_ns: u64, _connection: ConnectionId, _content: &Content) {}
+
     /// An ACK reached its sender, which has not processed it yet.
     #[inline]
     fn ack(&mut self, _at_ns: u64, _connection: ConnectionId, _ack: &Ack) {}
@@ -174,6 +182,11 @@ impl<O: Observer> Observer for &mut O {
     #[inline]
     fn packet(&mut self, at_ns: u64, link: u32, event: LinkEvent, packet: &Packet) {
         (**self).packet(at_ns, link, event, packet);
+    }
+
+    #[inline]
+    fn sent(&mut self, at_ns: u64, connection: ConnectionId, content: &Content) {
+        (**self).sent(at_ns, connection, content);
     }
 
     #[inline]

@@ -181,6 +181,7 @@ impl Summary {
             let count = |count: u64| Some(count as f64);
             let of_flow = [
                 ("completion_s", flow.completion_s),
+                ("failed", count(flow.failed)),
                 ("goodput_mbps", Some(flow.goodput_mbps)),
                 ("share", flow.share),
                 ("sent_pkts", flow.sent_pkts.and_then(count)),
@@ -331,16 +332,16 @@ mod tests {
         summaries[1].jain = None;
         let repeat = Repeat::of(&summaries).unwrap();
         assert_eq!(repeat.seeds, [7, 8, 9]);
-        assert_eq!(repeat.metrics[1].name, "flows.10ms.goodput_mbps");
-        assert_eq!(repeat.metrics[1].values, [Some(7.0), Some(8.0), Some(9.0)]);
+        assert_eq!(repeat.metrics[2].name, "flows.10ms.goodput_mbps");
+        assert_eq!(repeat.metrics[2].values, [Some(7.0), Some(8.0), Some(9.0)]);
         assert_eq!(repeat.estimate("flows.10ms.goodput_mbps").unwrap().mean, 8.0);
         assert_eq!(repeat.estimate("jain").unwrap().runs, 2);
         assert_eq!(repeat.estimate("convergence_s"), None);
         let mut csv = Vec::new();
         repeat.write_csv(&mut csv).unwrap();
         let mut rows = csv::Reader::from_reader(csv.as_slice());
-        assert_eq!(rows.headers().unwrap().get(2), Some("flows.10ms.goodput_mbps"));
-        let cells: Vec<_> = rows.records().map(|row| row.unwrap()[2].to_owned()).collect();
+        assert_eq!(rows.headers().unwrap().get(3), Some("flows.10ms.goodput_mbps"));
+        let cells: Vec<_> = rows.records().map(|row| row.unwrap()[3].to_owned()).collect();
         assert_eq!(cells, ["7", "8", "9"]);
         assert_eq!(Repeat::of(&[]), None);
     }

@@ -62,6 +62,10 @@ pub struct FlowSummary {
     /// run.
     #[serde(default)]
     pub completion_s: Option<f64>,
+    /// Connections that failed during the run: no SYN was answered, or the receiver had given up the
+    /// handshake.
+    #[serde(default)]
+    pub failed: u64,
     /// Completions of its transfers, if it has transfers: a size, responses, or a workload.
     #[serde(default)]
     pub completions: Option<Completions>,

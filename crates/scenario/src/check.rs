@@ -113,20 +113,33 @@ pub(crate) fn faults(scenario: &Scenario, target: Target) -> Vec<Fault> {
     let mut faults = values(scenario, target);
     faults.extend(impossibilities(scenario));
     if target == Target::Testbed {
-        faults.extend(one_host(&scenario.flows, "tso", |flow| flow.sending.tso));
-        faults.extend(one_host(&scenario.flows, "sack", |flow| flow.sending.sack));
+        faults.extend(one_host(&scenario.flows));
         faults.extend(scenario.flows.iter().enumerate().filter_map(unpaced));
     }
     faults
 }
 
-/// The testbed's flows have one sending host, and so the same value of this setting.
-fn one_host(flows: &[Flow], key: &'static str, setting: fn(&Flow) -> bool) -> Option<Fault> {
-    let first = flows.first()?;
-    let index = flows.iter().position(|flow| setting(flow) != setting(first))?;
-    let message = format!("flows `{}` and `{}` differ in `{key}`", first.name, flows[index].name);
-    let help = "the testbed has one sending host: write the same for all flows, or run it in the simulator";
-    Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, key))
+/// The testbed's flows have one sending and one receiving host, whose settings hold for all of them.
+fn one_host(flows: &[Flow]) -> Vec<Fault> {
+    type Differs = fn(&Flow, &Flow) -> bool;
+    const SETTINGS: [(&str, &str, Differs); 4] = [
+        ("tso", "sending", |a, b| a.sending.tso != b.sending.tso),
+        ("sack", "sending", |a, b| a.sending.sack != b.sending.sack),
+        ("syn_linear_timeouts", "sending", |a, b| {
+            a.sending.syn_linear_timeouts != b.sending.syn_linear_timeouts
+        }),
+        ("synack_retries", "receiving", |a, b| a.receiving.syn_ack_retries != b.receiving.syn_ack_retries),
+    ];
+    let Some(first) = flows.first() else { return Vec::new() };
+    let fault = |(key, host, differs): &(&'static str, &str, Differs)| {
+        let index = flows.iter().position(|flow| differs(flow, first))?;
+        let message = format!("flows `{}` and `{}` differ in `{key}`", first.name, flows[index].name);
+        let help = format!(
+            "the testbed has one {host} host: write the same for all flows, or run it in the simulator"
+        );
+        Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, key))
+    };
+    SETTINGS.iter().filter_map(fault).collect()
 }
 
 /// A kernel cannot be kept from pacing for an algorithm that asks for it: the algorithm sets

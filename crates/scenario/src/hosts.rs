@@ -70,6 +70,12 @@ pub struct Sending {
     pub mtu_bytes: u32,
     /// Initial window, packets; RFC 6928 has 10. At least 1: 0 is taken as 1.
     pub initial_cwnd_pkts: u32,
+    /// The RTO exceeds the RTT by at least this, and a tail loss probe of a lone packet two RTTs.
+    pub rto_min: Duration,
+    /// Times that a SYN is sent again with a doubled RTO, before the connection fails.
+    pub syn_retries: u32,
+    /// Times that a SYN is sent again before that, a second apart.
+    pub syn_linear_timeouts: u32,
 }
 
 /// Headers of a full packet within the MTU, bytes: 20 of IPv4 and 32 of TCP with timestamps (RFC 7323).
@@ -107,6 +113,9 @@ impl Default for Sending {
             pacing: None,
             mtu_bytes: 1500,
             initial_cwnd_pkts: 10,
+            rto_min: Duration::from_millis(200),
+            syn_retries: 6,
+            syn_linear_timeouts: 4,
         }
     }
 }
@@ -141,6 +150,8 @@ pub struct Receiving {
     pub ack_delay: Duration,
     /// Later values of `ack_delay`.
     pub ack_delay_at: Steps<Duration>,
+    /// Times that a SYN-ACK is sent again before the receiver gives up.
+    pub syn_ack_retries: u32,
 }
 
 impl Default for Receiving {
@@ -153,6 +164,7 @@ impl Default for Receiving {
             gro: Duration::ZERO,
             ack_delay: Duration::ZERO,
             ack_delay_at: Vec::new(),
+            syn_ack_retries: 5,
         }
     }
 }
@@ -220,6 +232,19 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
          bytes less of payload, and 14 more on the wire. Buffers and token buckets on its route must hold \
          one. Queue disciplines take 1514 bytes for a full packet, whatever the MTU of flows is.")
         .range(576, 9_000).optional().simulator_only(),
+    Row::flow("rto_min", TIME, field!(Sending, rto_min),
+        "The retransmission timeout is at least this longer than the smoothed RTT (Linux: `tcp_rto_min_us`). \
+         A tail loss probe of a lone packet, whose ACK may be delayed, follows after this and two RTTs.")
+        .range(1_000, 120 * S).optional(),
+    Row::flow("syn_retries", Kind::Integer, field!(Sending, syn_retries),
+        "Times that a SYN is sent again at doubled intervals before the connection fails (Linux: \
+         `tcp_syn_retries`).")
+        .range(1, 127).optional(),
+    Row::flow("syn_linear_timeouts", Kind::Integer, field!(Sending, syn_linear_timeouts),
+        "Times that a SYN is sent again before that, 1 s apart (Linux: `tcp_syn_linear_timeouts`). As in \
+         Linux, the connection fails earlier if the time of all `syn_retries` alone has passed. On the \
+         testbed all flows have one sending host, and so the same value.")
+        .range(0, 127).optional(),
 ];
 
 #[rustfmt::skip]
@@ -244,6 +269,11 @@ pub(crate) const RECEIVING_KEYS: &[Row<Receiving>] = &[
     Row::flow("ack_delay_at", Kind::Steps(Dimension::Time), field!(Receiving, ack_delay_at),
         "Later values of `ack_delay`.")
         .range(0, 10 * S).or("`ack_delay` never changes"),
+    Row::flow("synack_retries", Kind::Integer, field!(Receiving, syn_ack_retries),
+        "Times that a SYN-ACK is sent again at doubled intervals before the receiver forgets the connection \
+         (Linux: `tcp_synack_retries`). On the testbed all flows have one receiving host, and so the same \
+         value.")
+        .range(0, 255).optional(),
 ];
 
 const RECEIVE_BUFFER: Access<Receiving> = Access {

@@ -28,6 +28,7 @@ struct Due {
     echo_ms: u32,
     sent_ms: u32,
     rwnd_pkts: u32,
+    window: u8,
     ce_pkts: u16,
     flags: Flags,
 }
@@ -60,7 +61,7 @@ impl AckQueue {
     /// Adds an ACK that is due at `at`, not before those in the queue.
     #[inline(always)] // see docs/decisions/0005-segments-in-registers.md
     pub(crate) fn push(&mut self, at: Nanos, ack: &Ack) {
-        let Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, ce_pkts, blocks } = *ack;
+        let Ack { next, echo_ms, sent_ms, rwnd_pkts, window, syn, ece, ce_pkts, blocks } = *ack;
         let has_blocks = !blocks[0].is_empty();
         if has_blocks {
             self.blocks.push_back(blocks);
@@ -70,7 +71,16 @@ impl AckQueue {
         }
         let bit = |is: bool, bit| if is { bit } else { 0 };
         let flags = bit(syn, Flags::SYN) | bit(ece, Flags::ECE) | bit(has_blocks, Flags::BLOCKS);
-        self.due.push_back(Due { at, next, echo_ms, sent_ms, rwnd_pkts, ce_pkts, flags: Flags(flags) });
+        self.due.push_back(Due {
+            at,
+            next,
+            echo_ms,
+            sent_ms,
+            rwnd_pkts,
+            window,
+            ce_pkts,
+            flags: Flags(flags),
+        });
         prefetch::back(&self.due);
     }
 
@@ -86,13 +96,13 @@ impl AckQueue {
         if self.next > now {
             return None;
         }
-        let Due { at, next, echo_ms, sent_ms, rwnd_pkts, ce_pkts, flags } = self.due.pop_front()?;
+        let Due { at, next, echo_ms, sent_ms, rwnd_pkts, window, ce_pkts, flags } = self.due.pop_front()?;
         self.next = self.due.front().map_or(NEVER, |due| due.at);
         prefetch::front(&self.due);
         let blocks = if flags.has(Flags::BLOCKS) { self.blocks.pop_front() } else { None };
         let blocks = blocks.unwrap_or([Block::NONE; 3]);
         let (syn, ece) = (flags.has(Flags::SYN), flags.has(Flags::ECE));
-        Some((at, Ack { next, echo_ms, sent_ms, rwnd_pkts, syn, ece, ce_pkts, blocks }))
+        Some((at, Ack { next, echo_ms, sent_ms, rwnd_pkts, window, syn, ece, ce_pkts, blocks }))
     }
 
     /// Discards all.
@@ -172,6 +182,7 @@ mod tests {
             next,
             ece: true,
             rwnd_pkts: 7,
+            window: 8,
             ce_pkts: 65_535,
             blocks: [block(start), Block::NONE, Block::NONE],
             ..Ack::default()

@@ -35,6 +35,8 @@ pub(crate) struct Flow {
     pub(crate) meter: FlowMeter,
     /// Connections or responses of finite size.
     pub(crate) transfers: Transfers,
+    /// Connections that have failed.
+    pub(crate) failed: u64,
     ideal: Ideal,
     pub(crate) workload: Option<Workload>,
     pub(crate) connection: ConnectionConfig,
@@ -97,6 +99,7 @@ impl Flow {
             mss_bytes: u16::try_from(flow.sending.mss_bytes()).unwrap_or(u16::MAX),
             meter: FlowMeter::new(schedule, scenario.flows.len()),
             transfers: Transfers::new(schedule.window),
+            failed: 0,
             ideal: path.ideal,
             back_links_ns: path.back_links_ns,
             acks_take_links: !path.back.is_empty(),

@@ -10,6 +10,8 @@ const SACK_OPTION_BYTES: u32 = 4;
 const SACK_BLOCK_BYTES: u32 = 8;
 /// Headers of a datagram, bytes: Ethernet, IP, UDP, and RTP without extensions (RFC 3550, section 5.1).
 pub(crate) const DATAGRAM_HEADER_BYTES: u32 = 14 + 20 + 8 + 12;
+/// Length of a RST, bytes: Ethernet, IP, TCP without options (Linux: tcp_v4_send_reset).
+const RST_BYTES: u32 = 14 + 20 + 20;
 /// Length of the AccECN option with its three counters, padded to whole words (RFC 9768, section 3.2.3).
 const ACCECN_OPTION_BYTES: u32 = 12;
 /// The same with the two counters that fit beside two SACK blocks.
@@ -57,6 +59,7 @@ impl Payload for Header {
             Kind::Ack => Content::Ack,
             Kind::SynAck => Content::SynAck,
             Kind::Segment if self.segment.seq == Segment::SYN => Content::Syn,
+            Kind::Segment if self.segment.seq == Segment::ACK => Content::Other,
             Kind::Segment | Kind::Datagram => Content::Data { begin: self.segment.seq, length: 1 },
         }
     }
@@ -139,16 +142,23 @@ pub(crate) fn arriving_ecn(field: EcnField) -> fairpace_tcp::EcnField {
     }
 }
 
-/// Length of a data packet or SYN on the wire. `data_bytes`: that of the flow's full packets.
+/// Length of what a sender sends on the wire. `data_bytes`: that of the flow's full packets.
 #[inline]
 pub(crate) fn segment_bytes(segment: &Segment, data_bytes: u32) -> u32 {
-    if segment.seq == Segment::SYN { SYN_BYTES } else { data_bytes }
+    match segment.seq {
+        _ if segment.is_data() => data_bytes,
+        Segment::SYN => SYN_BYTES,
+        _ => HEADER_BYTES,
+    }
 }
 
 /// Length of an ACK on the wire; `accecn`: with the AccECN option, if it fits.
 pub(crate) fn ack_bytes(ack: &Ack, accecn: bool) -> u32 {
     if ack.syn {
         return SYN_BYTES;
+    }
+    if ack.next == Ack::RST {
+        return RST_BYTES;
     }
     let blocks = ack.blocks.iter().filter(|b| !b.is_empty()).count() as u32;
     let sacks = if blocks == 0 { 0 } else { SACK_OPTION_BYTES + blocks * SACK_BLOCK_BYTES };

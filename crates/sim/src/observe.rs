@@ -11,6 +11,7 @@ use crate::host_view::HostView;
 pub(crate) fn ack(ack: &Ack) -> observer::Ack {
     observer::Ack {
         syn: ack.syn,
+        rst: ack.next == Ack::RST,
         next: ack.next,
         blocks: ack.blocks.map(|b| (b.start, b.end)),
         ece: ack.ece,
@@ -20,15 +21,24 @@ pub(crate) fn ack(ack: &Ack) -> observer::Ack {
     }
 }
 
+/// A segment, as an observer gets it.
+pub(crate) fn segment(&Segment { seq, cwr, .. }: &Segment) -> Content {
+    match seq {
+        Segment::SYN => Content::Syn,
+        Segment::ACK => Content::HandshakeAck,
+        _ => Content::Data { seq, cwr },
+    }
+}
+
 /// A packet, as an observer gets it. `carried` is the ACK that it carries; `None`: it is data.
 pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer::Packet {
     let connection = ConnectionId { flow: packet.flow, index: packet.connection };
-    let Segment { seq, cwr, .. } = packet.payload.segment;
     let content = match carried {
         Some(carried) => Content::Ack(ack(carried)),
-        None if packet.payload.kind == Kind::Datagram => Content::Datagram { number: seq },
-        None if seq == Segment::SYN => Content::Syn,
-        None => Content::Data { seq, cwr },
+        None if packet.payload.kind == Kind::Datagram => {
+            Content::Datagram { number: packet.payload.segment.seq }
+        }
+        None => segment(&packet.payload.segment),
     };
     observer::Packet {
         connection,

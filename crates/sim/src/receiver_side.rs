@@ -110,6 +110,12 @@ impl ReceiverSide {
         (self.next_application_event, self.request) = (NEVER, NEVER);
     }
 
+    /// The connection has failed: its applications have nothing more to do.
+    pub(crate) fn give_up(&mut self) {
+        self.transfer.is_done = true;
+        (self.next_application_event, self.request) = (NEVER, NEVER);
+    }
+
     fn discard_acks(&mut self) {
         self.acks.clear();
         self.leaving.iter_mut().for_each(|leaving| leaving.clear());
@@ -167,7 +173,7 @@ impl ReceiverSide {
         if is_late {
             return;
         }
-        if segment.seq != Segment::SYN {
+        if segment.is_data() {
             flow.counts.data_pkts += u64::from(at <= flow.run_ends);
             let back_ns = flow.back_links_ns + self.path.return_delay_ns(at);
             flow.meter.data(at, at.saturating_sub(left) + back_ns);
@@ -175,7 +181,7 @@ impl ReceiverSide {
                 media.packet(at, at.saturating_sub(left));
             }
         }
-        // Also after a SYN: a copy of one flushes what GRO holds.
+        // Also after a packet that is no data: it flushes what GRO holds.
         self.read(at, available, flow, observer);
     }
 

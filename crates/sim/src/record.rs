@@ -127,6 +127,7 @@ fn flow_record(
     series.completion_ms = flow.transfers.percentiles_ms();
     let (rtt, start) = (ns(settings.rtt), ns(settings.start));
     let mut summary = flow.meter.summary(&settings.name, &settings.cc.to_string(), rtt, start);
+    summary.failed = flow.failed;
     summary.media = flow.media.as_mut().map(|media| media.finish());
     if has_transfers(settings) {
         let only_ns = settings.traffic.size_bytes.and(flow.transfers.first_ns());

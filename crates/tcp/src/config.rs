@@ -35,6 +35,8 @@ pub struct ReceiverConfig {
     /// GRO: packets that arrive in order within this time of the first are received as one, up to 64 kB.
     /// Linux receives the packet at the end of the device's poll. 0: no GRO.
     pub gro_ns: Nanos,
+    /// Times that a SYN-ACK is sent again before the receiver gives up.
+    pub syn_ack_retries: u32,
     /// Artificial delay of every ACK, which makes the RTT seem longer (Ma et al. 2017, section III-C).
     pub ack_delay_ns: Nanos,
     /// Later values of `ack_delay_ns`: (time, value), in order of time.
@@ -54,6 +56,7 @@ impl Default for ReceiverConfig {
             accecn_option: true,
             mss_bytes: MSS_BYTES,
             gro_ns: 0,
+            syn_ack_retries: Receiving::default().syn_ack_retries,
             ack_delay_ns: 0,
             ack_delay_at: Arc::default(),
         }
@@ -79,6 +82,7 @@ impl ReceiverConfig {
             accecn_option: sending.accecn_option,
             mss_bytes: sending.mss_bytes(),
             gro_ns: ns(receiving.gro),
+            syn_ack_retries: receiving.syn_ack_retries,
             ack_delay_ns: ns(receiving.ack_delay),
             ack_delay_at: receiving.ack_delay_at.iter().map(|(at, delay)| (ns(*at), ns(*delay))).collect(),
             ..linux

@@ -9,8 +9,9 @@
 //! memory is proportional to it.
 //!
 //! It is not a TCP for real networks: it has no window scaling, no changes of the path MTU, no close
-//! handshake, no receivers that renege and no applications that read slowly. Timers expire on time, where
-//! Linux rounds to jiffies. It does not read scenarios and has no network. Comments cite RFCs, or the Linux
+//! handshake, no receivers that renege and no applications that read slowly. Timers are those of a
+//! kernel with 250 jiffies per second, and late by the mean of its timer wheel; those of the handshake are on
+//! time. It does not read scenarios and has no network. Comments cite RFCs, or the Linux
 //! function that the code follows.
 //!
 //! A sender and a receiver, 10 ms apart:

@@ -1,14 +1,15 @@
 //! RTT estimates: smoothed RTT and RTO (RFC 6298 with Linux's floors), and the minimum RTT.
 
-use crate::time::{Nanos, US};
+use crate::time::{JIFFY_US, Nanos, US, jiffies};
+use crate::wire::timestamp_ms;
 
-/// The smallest variance term, us: the RTO exceeds the RTT by at least 200 ms (Linux: TCP_RTO_MIN). RFC 6298
-/// has a minimum RTO of 1 s instead.
+/// The smallest variance term of a host with Linux's defaults, us: the RTO exceeds the RTT by at least 200 ms
+/// (Linux: TCP_RTO_MIN). RFC 6298 has a minimum RTO of 1 s instead.
 pub(crate) const RTO_MIN_US: u64 = 200_000;
 /// The longest RTO, us: 120 s (Linux: TCP_RTO_MAX).
-const RTO_MAX_US: u64 = 120_000_000;
+pub(crate) const RTO_MAX_US: u64 = 120_000_000;
 /// RTO before the first sample, us: 1 s (RFC 6298, section 2.1).
-const RTO_INITIAL_US: u64 = 1_000_000;
+pub(crate) const RTO_INITIAL_US: u64 = 1_000_000;
 /// Length of the minimum filter, ns: 300 s (Linux: tcp_min_rtt_wlen).
 const MIN_RTT_FILTER: Nanos = 300 * 1_000_000_000;
 
@@ -23,12 +24,16 @@ pub(crate) struct Rtt {
     /// The variance may fall once per round: when this packet is acknowledged.
     round_end: u64,
     rto_us: u64,
+    /// The smallest variance term.
+    rto_min_us: u64,
     min: MinRtt,
 }
 
 impl Rtt {
-    pub(crate) fn new() -> Self {
+    /// Without samples. The RTO is to exceed the RTT by at least `rto_min_us`.
+    pub(crate) fn new(rto_min_us: u64) -> Self {
         Rtt {
+            rto_min_us,
             srtt_8us: 0,
             mdev_4us: 0,
             mdev_max_4us: 0,
@@ -45,14 +50,18 @@ impl Rtt {
         if self.srtt_8us == 0 {
             self.srtt_8us = rtt_us << 3;
             self.mdev_4us = rtt_us << 1;
-            self.rttvar_4us = self.mdev_4us.max(RTO_MIN_US);
+            self.rttvar_4us = self.mdev_4us.max(self.rto_min_us);
             self.mdev_max_4us = self.rttvar_4us;
             self.round_end = nxt;
         } else {
             self.smooth(rtt_us, una, nxt);
         }
         self.srtt_8us = self.srtt_8us.max(1);
-        self.rto_us = ((self.srtt_8us >> 3) + self.rttvar_4us).min(RTO_MAX_US);
+        let rto_us = ((self.srtt_8us >> 3) + self.rttvar_4us).min(RTO_MAX_US);
+        // a division per ACK is saved while the jiffy stays
+        if self.rto_us.wrapping_sub(rto_us) >= JIFFY_US {
+            self.rto_us = jiffies(rto_us) * JIFFY_US;
+        }
     }
 
     fn smooth(&mut self, rtt_us: u64, una: u64, nxt: u64) {
@@ -72,8 +81,13 @@ impl Rtt {
                 self.rttvar_4us -= (self.rttvar_4us - self.mdev_max_4us) >> 2;
             }
             self.round_end = nxt;
-            self.mdev_max_4us = RTO_MIN_US;
+            self.mdev_max_4us = self.rto_min_us;
         }
+    }
+
+    /// The smallest variance term.
+    pub(crate) fn rto_min_us(&self) -> u64 {
+        self.rto_min_us
     }
 
     /// Doubles the RTO after it has expired.
@@ -104,6 +118,16 @@ impl Rtt {
     pub(crate) fn min_us(&self) -> u64 {
         self.min.get_us()
     }
+}
+
+/// The age of an echoed timestamp in us, with the resolution of a millisecond; `None` if it lies in the
+/// future. Packets that do not wait for the pacer carry the departure time that the pacer gave them (Linux:
+/// tcp_rtt_tsopt_us).
+pub(crate) fn since_echo_us(now: Nanos, echo_ms: u32) -> Option<u64> {
+    /// A millisecond, us.
+    const MS_US: u32 = 1000;
+    let ms = timestamp_ms(now).wrapping_sub(echo_ms);
+    (ms < i32::MAX as u32 / MS_US).then(|| u64::from(ms.max(1)) * u64::from(MS_US))
 }
 
 /// Windowed minimum filter of Kathleen Nichols (Linux: lib/win_minmax.c): the smallest sample and two later
@@ -181,33 +205,33 @@ mod tests {
     const S: Nanos = 1_000_000_000;
 
     #[test]
-    fn first_sample_sets_srtt_and_an_rto_of_three_rtts_or_200_ms_more() {
-        let mut r = Rtt::new();
+    fn first_sample_sets_srtt_and_an_rto_of_three_rtts_or_200_ms_more_in_jiffies() {
+        let mut r = Rtt::new(RTO_MIN_US);
         assert_eq!(r.rto_us(), 1_000_000);
         r.sample(50_000, 0, 10);
-        assert_eq!((r.srtt_us(), r.rto_us()), (50_000, 250_000));
-        let mut r = Rtt::new();
+        assert_eq!((r.srtt_us(), r.rto_us()), (50_000, 252_000));
+        let mut r = Rtt::new(RTO_MIN_US);
         r.sample(500_000, 0, 10);
         assert_eq!((r.srtt_us(), r.rto_us()), (500_000, 1_500_000));
     }
 
     #[test]
     fn a_constant_rtt_brings_rto_to_srtt_plus_200_ms() {
-        let mut r = Rtt::new();
+        let mut r = Rtt::new(RTO_MIN_US);
         for i in 0..200 {
             r.sample(500_000, i * 2, i * 2 + 1);
         }
-        // the variance term falls by quarters, in integers
+        // the variance term falls by quarters, in integers, and so not quite to 200 ms
         assert_eq!(r.srtt_us(), 500_000);
-        assert!((700_000..=700_003).contains(&r.rto_us()), "{}", r.rto_us());
+        assert_eq!(r.rto_us(), 704_000);
     }
 
     #[test]
     fn back_off_doubles_up_to_two_minutes_and_a_sample_ends_it() {
-        let mut r = Rtt::new();
+        let mut r = Rtt::new(RTO_MIN_US);
         r.sample(50_000, 0, 10);
         r.back_off();
-        assert_eq!(r.rto_us(), 500_000);
+        assert_eq!(r.rto_us(), 504_000);
         (0..20).for_each(|_| r.back_off());
         assert_eq!(r.rto_us(), 120_000_000);
         r.sample(50_000, 1, 10);
@@ -216,7 +240,7 @@ mod tests {
 
     #[test]
     fn minimum_holds_for_its_window_and_then_gives_way() {
-        let mut r = Rtt::new();
+        let mut r = Rtt::new(RTO_MIN_US);
         r.sample_min(0, 10_000);
         for t in 1..=300 {
             r.sample_min(t * S, 20_000);
@@ -226,5 +250,15 @@ mod tests {
         assert_eq!(r.min_us(), 20_000);
         r.sample_min(302 * S, 15_000);
         assert_eq!(r.min_us(), 15_000);
+    }
+
+    #[test]
+    fn the_age_of_an_echo_is_at_least_a_millisecond_and_unknown_if_it_lies_in_the_future() {
+        let at = |ms: u64| ms * 1000 * US;
+        assert_eq!(since_echo_us(at(500), timestamp_ms(at(430))), Some(70_000));
+        assert_eq!(since_echo_us(at(500), timestamp_ms(at(500))), Some(1_000));
+        assert_eq!(since_echo_us(at(500), timestamp_ms(at(501))), None);
+        let wrapped = at(1 << 32);
+        assert_eq!(since_echo_us(wrapped + at(5), timestamp_ms(wrapped - at(5))), Some(10_000));
     }
 }

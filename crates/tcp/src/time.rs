@@ -1,7 +1,57 @@
-//! Units of time.
+//! Units of time, and the timers of Linux.
 
 /// Time in nanoseconds since the start of the run.
 pub type Nanos = u64;
 
 /// Nanoseconds in a microsecond, the resolution of TCP's clock (Linux: tcp_mstamp).
 pub(crate) const US: Nanos = 1_000;
+/// A jiffy, us: 4 ms, with CONFIG_HZ=250 as in Debian's kernels (others have 1 to 10 ms).
+pub(crate) const JIFFY_US: u64 = 4_000;
+/// Jiffies up to which a timer fires within one jiffy of its time (Linux: LVL_START of kernel/time/timer.c).
+const EXACT_JIFFIES: u64 = 63;
+/// From one level of the timer wheel to the next, times and granularity grow by this factor (Linux:
+/// LVL_CLK_DIV).
+const LEVEL_FACTOR: u64 = 8;
+
+/// `us` in jiffies, rounded up (Linux: usecs_to_jiffies).
+#[inline]
+#[expect(clippy::manual_div_ceil, reason = "that takes twice as many instructions, for each ACK")]
+pub(crate) fn jiffies(us: u64) -> u64 {
+    (us + JIFFY_US - 1) / JIFFY_US
+}
+
+/// When a timer fires that is set to `jiffies` from `now`. Linux's timer wheel is never early. It is late by
+/// up to a jiffy, and by up to an eighth of the time from 252 ms on. Here every timer is late by half of
+/// that, the mean over all moments within a jiffy.
+#[inline]
+pub(crate) fn expiry(now: Nanos, jiffies: u64) -> Nanos {
+    /// ns.
+    const HALF_A_JIFFY: Nanos = JIFFY_US / 2 * US;
+    let granule = if jiffies < EXACT_JIFFIES { 1 } else { granule(jiffies) };
+    now + (2 * jiffies + granule) * HALF_A_JIFFY
+}
+
+/// The granularity of the level that a timer of N jiffies is in, jiffies.
+#[cold]
+fn granule(jiffies: u64) -> u64 {
+    let (mut granule, mut end) = (1, EXACT_JIFFIES);
+    while jiffies >= end {
+        (granule, end) = (granule * LEVEL_FACTOR, end * LEVEL_FACTOR);
+    }
+    granule
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_are_late_by_half_a_granule_of_the_wheel() {
+        let late_ms = |ms: u64| (expiry(0, jiffies(1000 * ms)) / US) as f64 / 1e3 - ms as f64;
+        assert_eq!([40, 200, 248].map(late_ms), [2.0; 3]);
+        assert_eq!([252, 1000, 2012].map(late_ms), [16.0; 3]);
+        assert_eq!([2016, 16_000].map(late_ms), [128.0; 2]);
+        // what is no whole jiffy is rounded up first
+        assert_eq!([1, 201].map(late_ms), [5.0; 2]);
+    }
+}

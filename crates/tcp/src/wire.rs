@@ -24,10 +24,10 @@ pub enum EcnField {
     Ce,
 }
 
-/// A data packet of one MSS, or a SYN.
+/// A data packet of one MSS, a SYN, or the ACK of a SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// Packet number; [`Segment::SYN`] for the SYN.
+    /// Packet number; [`Segment::SYN`] or [`Segment::ACK`] for what is no data.
     pub seq: u64,
     /// When it was sent.
     pub sent: Nanos,
@@ -43,6 +43,14 @@ pub struct Segment {
 impl Segment {
     /// The `seq` of a SYN.
     pub const SYN: u64 = u64::MAX;
+    /// The `seq` of the ACK of a SYN-ACK. A sender that has data sends that instead.
+    pub const ACK: u64 = u64::MAX - 1;
+
+    /// True for a data packet.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        self.seq < Segment::ACK
+    }
 
     /// The timestamp option of the segment, ms (Linux: tcp_skb_timestamp_ts).
     pub(crate) fn timestamp_ms(&self) -> u32 {
@@ -78,10 +86,10 @@ impl Block {
     }
 }
 
-/// A pure ACK.
+/// A pure ACK, a SYN-ACK, or a RST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
-    /// The cumulative ACK: the next packet that the receiver expects.
+    /// The cumulative ACK: the next packet that the receiver expects; [`Ack::RST`] for a RST.
     pub next: u64,
     /// Echo of a segment's timestamp, ms (TSecr, RFC 7323).
     pub echo_ms: u32,
@@ -89,6 +97,10 @@ pub struct Ack {
     pub sent_ms: u32,
     /// rwnd: packets that the receiver accepts from `next` on. At least 1; `u32::MAX`: no limit.
     pub rwnd_pkts: u32,
+    /// The low bits of the window field, by which a sender without SACK knows a duplicate: an ACK that opens
+    /// rwnd is none (RFC 5681, section 2). It is that of Linux's receive buffer, even where `rwnd_pkts` is
+    /// without limit. 0 with SACK.
+    pub window: u8,
     /// True for a SYN-ACK.
     pub syn: bool,
     /// ECE: a marked packet has arrived. On a SYN-ACK: the receiver agrees to ECN.
@@ -103,6 +115,9 @@ pub struct Ack {
 }
 
 impl Ack {
+    /// The `next` of a RST: the receiver does not know the connection.
+    pub const RST: u64 = u64::MAX;
+
     /// Does the AccECN option fit beside the other options? TCP has 40 bytes for them. Timestamps take 12 and
     /// SACK 12, 20 or 28, so it does not fit beside three SACK blocks. RFC 9768, section 3.2.3.3, lets SACK
     /// come first up to two blocks, beside which it fits; here SACK does with three, too.
@@ -120,6 +135,7 @@ impl Default for Ack {
             echo_ms: 0,
             sent_ms: 0,
             rwnd_pkts: u32::MAX,
+            window: 0,
             syn: false,
             ece: false,
             ce_pkts: 0,
@@ -130,8 +146,11 @@ impl Default for Ack {
 
 /// The network as a sender uses it.
 pub trait Wire {
-    /// Sends a packet now. Its length is [`HEADER_BYTES`] and its MSS, or [`SYN_BYTES`].
+    /// Sends a packet now. Its length is [`HEADER_BYTES`] and, for data, its MSS, or [`SYN_BYTES`].
     fn send(&mut self, segment: Segment);
+
+    /// The connection has failed: see [`Sender::has_failed`](crate::Sender::has_failed).
+    fn fail(&mut self) {}
 }
 
 impl Wire for Vec<Segment> {

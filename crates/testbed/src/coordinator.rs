@@ -44,6 +44,8 @@ struct Track {
     at_window_edges: [u64; 2],
     /// At the last sample.
     limits: Limits,
+    /// When it began its handshake; `None`: it has not.
+    started: Option<Nanos>,
     /// Of all samples.
     largest_cwnd_pkts: u32,
 }
@@ -54,6 +56,8 @@ pub(crate) struct FlowTelemetry {
     pub(crate) series: FlowSeries,
     /// Segments retransmitted in the measurement window.
     pub(crate) retransmits: u64,
+    /// When the flow began its handshake, which is not before it should; `None`: it did not.
+    pub(crate) started: Option<Nanos>,
     /// The largest cwnd of all samples.
     pub(crate) largest_cwnd_pkts: u32,
 }
@@ -94,6 +98,7 @@ impl<'a> Coordinator<'a> {
             retransmits: 0,
             at_window_edges: [0; 2],
             limits: Limits::default(),
+            started: None,
             largest_cwnd_pkts: 0,
         };
         Coordinator {
@@ -132,6 +137,7 @@ impl<'a> Coordinator<'a> {
             FlowTelemetry {
                 series: track.series,
                 retransmits: to.saturating_sub(from),
+                started: track.started,
                 largest_cwnd_pkts: track.largest_cwnd_pkts,
             }
         };
@@ -158,6 +164,7 @@ impl<'a> Coordinator<'a> {
         let flows = 0..self.tracks.len();
         match command {
             Command::Start(flow) => {
+                self.tracks[flow].started = Some(self.clock.now());
                 self.senders
                     .start(flow, self.scenario.flows[flow].sending.ecn)
                     .map_err(|e| self.broken(flow, e))?;

@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::flows::FIRST_PORT;
 use crate::lateness::{Recorder, Tolerance};
 use crate::namespace::Device;
+use crate::observed;
 use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::poller::{self, Poller};
 use crate::pool::{MTU, Pool};
@@ -17,7 +18,8 @@ use fairpace_netem::{
     Content, Direction, EcnField, Element, Fate, FlowMeter, Hop, Nanos, Network, Packet, Payload, Pushed,
     Schedule, build,
 };
-use fairpace_scenario::{Flow, Scenario};
+use fairpace_results::observer::{ConnectionId, Observer};
+use fairpace_scenario::{Flow, Scenario, Sending};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -78,8 +80,9 @@ pub(crate) struct Devices<'a> {
 }
 
 /// The network between two devices.
-pub(crate) struct Emulator<'a> {
+pub(crate) struct Emulator<'a, O> {
     devices: Devices<'a>,
+    observer: O,
     clock: Clock,
     end: Nanos,
     pool: Pool,
@@ -91,13 +94,15 @@ pub(crate) struct Emulator<'a> {
     meters: Vec<FlowMeter>,
     /// Of each flow.
     sequences: Vec<SequenceSpace>,
+    /// Payload of a full segment, bytes.
+    mss_bytes: u64,
     recorder: Recorder,
     poller: Poller,
     data_packets: u64,
     foreign_packets: u64,
 }
 
-impl<'a> Emulator<'a> {
+impl<'a, O: Observer> Emulator<'a, O> {
     /// The emulator of `scenario`.
     ///
     /// # Errors
@@ -109,6 +114,7 @@ impl<'a> Emulator<'a> {
         schedule: Schedule,
         tolerance: Tolerance,
         wake_early: bool,
+        observer: O,
     ) -> Result<Self, Error> {
         let fastest_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
         let recorder = Recorder::new(tolerance)
@@ -116,6 +122,7 @@ impl<'a> Emulator<'a> {
         let network: Network<BufferHandle> = build::network(scenario, schedule)?;
         Ok(Emulator {
             devices,
+            observer,
             clock,
             end: schedule.end,
             pool: Pool::new(pool_packets(scenario)?),
@@ -124,6 +131,7 @@ impl<'a> Emulator<'a> {
             arrived: Vec::with_capacity(2 * BATCH),
             meters: vec![FlowMeter::new(schedule, scenario.flows.len()); scenario.flows.len()],
             sequences: vec![SequenceSpace::default(); scenario.flows.len()],
+            mss_bytes: Sending::default().mss_bytes().into(), // the testbed has no other MTU
             recorder,
             poller: Poller::new(clock, fastest_bps, wake_early),
             data_packets: 0,
@@ -205,6 +213,9 @@ impl<'a> Emulator<'a> {
         let Some(slot) = self.pool.take() else { return };
         let hop = Hop::first(direction);
         let content = self.sequences[flow as usize].content(&header, direction);
+        if O::ON && direction == Direction::Forward {
+            self.observe_sent(now, flow, &header, content);
+        }
         let payload = BufferHandle { read: now, hop, slot, length, content };
         let bytes = u32::from(length) + ETHERNET_HEADER_BYTES;
         // a flow is one connection here, known by its port
@@ -283,7 +294,26 @@ impl<'a> Emulator<'a> {
         }
         match packet.payload.hop.direction {
             Direction::Forward => self.deliver(at, packet),
-            Direction::Back => self.write(self.devices.sender, at, packet),
+            Direction::Back => {
+                if O::ON {
+                    self.observe_ack(at, packet);
+                }
+                self.write(self.devices.sender, at, packet)
+            }
+        }
+    }
+
+    fn observe_sent(&mut self, now: Nanos, flow: u32, header: &packet::Header, content: Content) {
+        if let Some(content) = observed::sent(header, content, self.mss_bytes) {
+            self.observer.sent(now, ConnectionId { flow, index: 0 }, &content);
+        }
+    }
+
+    fn observe_ack(&mut self, at: Nanos, packet: Packet<BufferHandle>) {
+        let bytes = self.pool.get(packet.payload.slot, packet.payload.length);
+        let space = &self.sequences[packet.flow as usize];
+        if let Some(ack) = observed::ack(bytes, space, self.mss_bytes) {
+            self.observer.ack(at, ConnectionId { flow: packet.flow, index: 0 }, &ack);
         }
     }
 

@@ -7,9 +7,9 @@
 use crate::application::Application;
 use crate::clock::Clock;
 use crate::namespace::Side;
-use crate::{Error, poller, sockopt};
+use crate::{Error, namespace, poller, sockopt};
 use fairpace_netem::{FlowMeter, Nanos, SECOND};
-use fairpace_scenario::{Ecn, Flow, Writes};
+use fairpace_scenario::{Ecn, Flow, Receiving, Sending, Writes};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{
@@ -23,6 +23,7 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Source port of the first flow; the others follow.
 pub(crate) const FIRST_PORT: u16 = 10_000;
@@ -74,8 +75,17 @@ fn abort_on_close(fd: BorrowedFd<'_>) -> nix::Result<()> {
 /// [`Error::UnknownCongestionControl`], [`Error::Setup`].
 pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
     let setup = |cause: io::Error| Error::setup("open the senders' sockets")(cause);
+    let usual = Sending::default();
+    // the same for all: a scenario whose flows differ is refused
+    let linear =
+        flows.first().map_or(usual.syn_linear_timeouts, |(flow, _)| flow.sending.syn_linear_timeouts);
+    namespace::set_ipv4("tcp_syn_linear_timeouts", linear.into(), usual.syn_linear_timeouts.into())?;
     let open = |(i, (flow, control)): (usize, &(&Flow, &str))| {
+        // a socket takes it when it is made
+        let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX).max(1);
+        namespace::set_ipv4("tcp_rto_min_us", us(flow.sending.rto_min), us(usual.rto_min))?;
         let fd = new_socket().map_err(|errno| setup(errno.into()))?;
+        sockopt::set_syn_retries(fd.as_fd(), flow.sending.syn_retries).map_err(setup)?;
         setsockopt(&fd, opt::TcpCongestion, &OsString::from(control)).map_err(|errno| match errno {
             Errno::ENOENT | Errno::EINVAL => unknown_control(&flow.name, control),
             _ => setup(errno.into()),
@@ -109,11 +119,13 @@ fn unknown_control(flow: &str, name: &str) -> Error {
     }
 }
 
-/// Opens the listening socket, in the receiver's namespace.
+/// Opens the listening socket, in the receiver's namespace, which sends a SYN-ACK this many times again.
 ///
 /// # Errors
 /// [`Error::Setup`].
-pub(crate) fn open_listener() -> Result<OwnedFd, Error> {
+pub(crate) fn open_listener(syn_ack_retries: u32) -> Result<OwnedFd, Error> {
+    let usual = Receiving::default().syn_ack_retries;
+    namespace::set_ipv4("tcp_synack_retries", syn_ack_retries.into(), usual.into())?;
     let listen = || {
         let fd = new_socket()?;
         socket::bind(fd.as_raw_fd(), &SockaddrIn::from(receiver()))?;
@@ -132,13 +144,19 @@ pub(crate) struct Senders {
     sockets: Vec<OwnedFd>,
     ecn: File,
     stopped: Vec<AtomicBool>,
+    failed: Vec<AtomicBool>,
     epoll: Epoll,
 }
 
 impl Senders {
     pub(crate) fn new(Sockets { fds: sockets, ecn }: Sockets) -> Result<Self, Error> {
-        let stopped = sockets.iter().map(|_| AtomicBool::new(false)).collect();
-        Ok(Senders { sockets, ecn, stopped, epoll: new_epoll()? })
+        let none = || sockets.iter().map(|_| AtomicBool::new(false)).collect();
+        Ok(Senders { stopped: none(), failed: none(), sockets, ecn, epoll: new_epoll()? })
+    }
+
+    /// True if the flow's connection has failed: its SYNs or its data were not answered, or it was reset.
+    pub(crate) fn has_failed(&self, flow: usize) -> bool {
+        self.failed[flow].load(Ordering::SeqCst)
     }
 
     pub(crate) fn socket(&self, flow: usize) -> BorrowedFd<'_> {
@@ -162,7 +180,10 @@ impl Senders {
     /// Ends a flow at once. Its packets on the path stay there.
     pub(crate) fn stop(&self, flow: usize) -> io::Result<()> {
         self.stopped[flow].store(true, Ordering::SeqCst);
-        self.epoll.delete(&self.sockets[flow])?;
+        match self.epoll.delete(&self.sockets[flow]) {
+            Err(Errno::ENOENT) if self.has_failed(flow) => return Ok(()),
+            deleted => deleted?,
+        }
         sockopt::abort(self.sockets[flow].as_fd())
     }
 
@@ -183,6 +204,12 @@ impl Senders {
             let next = idle.iter().map(|(at, _)| *at).min().unwrap_or(Nanos::MAX);
             for event in ready(&self.epoll, &mut events, next.saturating_sub(now)).map_err(|e| (0, e))? {
                 let flow = event.data() as usize;
+                if event.events().intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP) {
+                    let error = socket::getsockopt(&self.sockets[flow], opt::SocketError);
+                    let errno = Errno::from_raw(error.map_err(|e| (flow, e.into()))?);
+                    self.end(flow, errno).map_err(|e| (flow, e))?;
+                    continue;
+                }
                 if let Some(until) = self.fill(flow, &mut writers[flow], clock).map_err(|e| (flow, e))? {
                     self.listen(flow, EpollFlags::empty()).map_err(|e| (flow, e))?;
                     idle.push((until, flow));
@@ -206,11 +233,22 @@ impl Senders {
         match socket::send(self.sockets[flow].as_raw_fd(), &CHUNK[..piece], MsgFlags::MSG_NOSIGNAL) {
             Ok(taken) => writer.application.took(taken as u64),
             Err(Errno::EAGAIN | Errno::EINTR) => {}
-            // The flow was stopped between the event and now.
-            Err(_) if self.stopped[flow].load(Ordering::SeqCst) => {}
-            Err(errno) => return Err(errno.into()),
+            Err(errno) => self.end(flow, errno)?,
         }
         Ok(None)
+    }
+
+    /// A flow's connection is over: it was stopped since the event, it has failed, which is a result, or
+    /// something is wrong.
+    fn end(&self, flow: usize, errno: Errno) -> io::Result<()> {
+        match errno {
+            _ if self.stopped[flow].load(Ordering::SeqCst) => Ok(()),
+            Errno::ETIMEDOUT | Errno::ECONNRESET => {
+                self.failed[flow].store(true, Ordering::SeqCst);
+                Ok(self.epoll.delete(&self.sockets[flow])?)
+            }
+            other => Err(other.into()),
+        }
     }
 
     /// Waits for `events` of a flow from now on, unless it has been stopped.

@@ -53,6 +53,7 @@ mod error;
 mod flows;
 mod lateness;
 mod namespace;
+mod observed;
 mod packet;
 mod poller;
 mod pool;
@@ -64,7 +65,7 @@ mod telemetry;
 
 pub use error::Error;
 pub use lateness::{Disturbance, Lateness, Tolerance};
-pub use run::{Outcome, measure};
+pub use run::{Outcome, measure, observe};
 
 use fairpace_results::{Monitor, Run};
 use fairpace_scenario::Scenario;

@@ -57,6 +57,11 @@ const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 /// it is data.
 const MAX_SOCKET_BUFFER_BYTES: u64 = 64 << 20;
 
+/// The send buffer at the start, bytes: 1 MiB holds 450 packets. The kernel's default of 16 KB grows with
+/// cwnd only; then a short flow whose oldest packet is lost cannot write its rest: a limit that the scenario
+/// does not have.
+const SEND_BUFFER_BYTES: u64 = 1 << 20;
+
 /// Settings that all connections of a host have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Host {
@@ -147,10 +152,10 @@ fn configure(root: &Path, host: Host) -> Result<(), Error> {
     let write = |key: &str, value: &str| {
         fs::write(root.join(key), value).map_err(Error::setup(format!("set net.{}", key.replace('/', "."))))
     };
-    for key in ["ipv4/tcp_rmem", "ipv4/tcp_wmem"] {
+    for (key, start) in [("ipv4/tcp_rmem", None), ("ipv4/tcp_wmem", Some(SEND_BUFFER_BYTES))] {
         let path = root.join(key);
         let old = fs::read_to_string(&path).map_err(Error::setup(format!("read {}", path.display())))?;
-        write(key, &with_maximum(&old, MAX_SOCKET_BUFFER_BYTES))?;
+        write(key, &with_sizes(&old, start, MAX_SOCKET_BUFFER_BYTES))?;
     }
     // No metrics of an earlier flow are used.
     write("ipv4/tcp_no_metrics_save", "1")?;
@@ -165,12 +170,26 @@ fn configure(root: &Path, host: Host) -> Result<(), Error> {
     Ok(())
 }
 
-/// `tcp_rmem` and `tcp_wmem` are "minimum default maximum".
-fn with_maximum(triple: &str, maximum: u64) -> String {
-    let mut values: Vec<&str> = triple.split_whitespace().collect();
-    let maximum = maximum.to_string();
-    if let Some(last) = values.get_mut(2) {
-        *last = &maximum;
+/// Sets `net.ipv4.NAME` of the calling thread's namespace. An older kernel may not have it: then only the
+/// usual value is possible.
+///
+/// # Errors
+/// [`Error::Setup`].
+pub(crate) fn set_ipv4(name: &str, value: u64, usual: u64) -> Result<(), Error> {
+    let path = Path::new("/proc/sys/net/ipv4").join(name);
+    if value == usual && !path.exists() {
+        return Ok(());
+    }
+    fs::write(path, value.to_string()).map_err(Error::setup(format!("set net.ipv4.{name}")))
+}
+
+/// `tcp_rmem` and `tcp_wmem` are "minimum start maximum". Without `start`, that stays as it is.
+fn with_sizes(triple: &str, start: Option<u64>, maximum: u64) -> String {
+    let mut values: Vec<String> = triple.split_whitespace().map(str::to_owned).collect();
+    for (place, value) in [(1, start), (2, Some(maximum))] {
+        if let (Some(old), Some(new)) = (values.get_mut(place), value) {
+            *old = new.to_string();
+        }
     }
     values.join(" ")
 }
@@ -194,8 +213,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_maximum_of_a_buffer_triple_changes() {
-        assert_eq!(with_maximum("4096\t16384\t4194304\n", 64 << 20), "4096 16384 67108864");
+    fn the_maximum_of_a_buffer_triple_changes_and_its_start_if_it_is_given() {
+        let old = "4096\t16384\t4194304\n";
+        assert_eq!(with_sizes(old, None, 64 << 20), "4096 16384 67108864");
+        assert_eq!(with_sizes(old, Some(1 << 20), 64 << 20), "4096 1048576 67108864");
     }
 
     #[test]

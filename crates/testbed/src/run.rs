@@ -11,6 +11,7 @@ use crate::namespace::{self, Device, Host, Side};
 use crate::{Disturbance, Error, Options, preflight};
 use fairpace_kernel::Features;
 use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule, build};
+use fairpace_results::observer::{NullObserver, Observer};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
 use fairpace_scenario::{Scenario, Sending, ns};
 use std::os::fd::OwnedFd;
@@ -62,6 +63,20 @@ struct Parts {
 /// # Errors
 /// As [`crate::run`], except [`Error::Disturbed`].
 pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options) -> Result<Outcome, Error> {
+    observe(scenario, monitor, options, &mut NullObserver)
+}
+
+/// The same, and `observer` gets the packets of the senders as they leave their host, and the ACKs as they
+/// reach it ([`Observer::sent`], [`Observer::ack`]). An ACK has neither window nor marks.
+///
+/// # Errors
+/// As [`measure`].
+pub fn observe<O: Observer + Send>(
+    scenario: &Scenario,
+    monitor: &mut dyn Monitor,
+    options: &Options,
+    observer: &mut O,
+) -> Result<Outcome, Error> {
     preflight::check(scenario, &options.tun)?;
     let (began, cpu_before) = (Instant::now(), cpu_of_thread());
     // Dropped last: the kernel keeps an algorithm while sockets use it.
@@ -76,7 +91,7 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
         tolerance,
         wake_early: options.wake_early,
     };
-    let parts = perform(&plan, &endpoints, monitor)?;
+    let parts = perform(&plan, &endpoints, monitor, observer)?;
     let lost =
         |device: &Device| device.lost_before_read().map_err(Error::setup("read a device's statistics"));
     let lost = lost(&endpoints.sender)? + lost(&endpoints.receiver)?;
@@ -90,6 +105,9 @@ pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options
         data_packets: parts.emulated.data_packets,
     };
     let mut run = record(&plan, options, parts, lateness, cost);
+    for (index, flow) in run.summary.flows.iter_mut().enumerate() {
+        flow.failed = u64::from(endpoints.senders.has_failed(index));
+    }
     run.notes.extend(controls.notes());
     let skipped = cwnd::violation(scenario, &largest_pkts).filter(|_| Features::probe().skips_programs());
     let late = || tolerance.violation(&lateness).map(Disturbance::Late);
@@ -103,7 +121,9 @@ fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoin
     let all = |setting: fn(&Sending) -> bool| scenario.flows.iter().all(|flow| setting(&flow.sending));
     let host = Host { tso: all(|sending| sending.tso), sack: all(|sending| sending.sack) };
     let (sender, sockets) = namespace::create(Side::Sender, host, || flows::open_senders(&controlled))?;
-    let (receiver, listener) = namespace::create(Side::Receiver, host, flows::open_listener)?;
+    let receiving = scenario.flows.first().map(|flow| flow.receiving.clone()).unwrap_or_default();
+    let listen = || flows::open_listener(receiving.syn_ack_retries);
+    let (receiver, listener) = namespace::create(Side::Receiver, host, listen)?;
     Ok(Endpoints { sender, senders: Senders::new(sockets)?, receiver, listener })
 }
 
@@ -139,12 +159,17 @@ impl Drop for StopOnFailure<'_> {
 }
 
 /// Starts the threads, coordinates the run, and collects their measurements.
-fn perform(plan: &Plan<'_>, endpoints: &Endpoints, monitor: &mut dyn Monitor) -> Result<Parts, Error> {
+fn perform<O: Observer + Send>(
+    plan: &Plan<'_>,
+    endpoints: &Endpoints,
+    monitor: &mut dyn Monitor,
+    observer: &mut O,
+) -> Result<Parts, Error> {
     let &Plan { scenario, controls, schedule, tolerance, wake_early } = plan;
     let Endpoints { sender, senders, receiver, listener } = endpoints;
     let clock = Clock::starting_in(LEAD_IN);
     let devices = Devices { sender, receiver };
-    let emulator = Emulator::new(scenario, devices, clock, schedule, tolerance, wake_early)?;
+    let emulator = Emulator::new(scenario, devices, clock, schedule, tolerance, wake_early, observer)?;
     let received = scenario
         .flows
         .iter()
@@ -198,7 +223,9 @@ fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, 
     let measured = received.into_iter().zip(emulated.flows).zip(telemetry.flows);
     let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), telemetry))| {
         received.meter.finish(schedule.end);
-        let completed = received.completed.map(|at| at.saturating_sub(ns(flow.start)));
+        // lateness of the start is recorded as such, and no part of the flow's time
+        let started = telemetry.started.unwrap_or(ns(flow.start));
+        let completed = received.completed.map(|at| at.saturating_sub(started));
         let cc = flow.cc.to_string();
         let of = |meter: &FlowMeter| meter.summary(&flow.name, &cc, ns(flow.rtt), ns(flow.start));
         let summary = FlowSummary {

@@ -32,11 +32,15 @@ impl SequenceSpace {
         }
     }
 
-    fn data(&mut self, header: &Header) -> Content {
-        // the place with this number that is nearest to the end of all data: within 2 GB of it
-        let offset = header.sequence.wrapping_sub(self.first);
+    /// The place with this number that is nearest to the end of all data: within 2 GB of it.
+    pub(crate) fn place(&self, number: u32) -> u64 {
+        let offset = number.wrapping_sub(self.first);
         let ahead = offset.wrapping_sub(self.end as u32) as i32;
-        let begin = self.end.saturating_add_signed(ahead.into());
+        self.end.saturating_add_signed(ahead.into())
+    }
+
+    fn data(&mut self, header: &Header) -> Content {
+        let begin = self.place(header.sequence);
         let length = u32::from(header.payload_bytes);
         self.end = self.end.max(begin + u64::from(length));
         Content::Data { begin, length }

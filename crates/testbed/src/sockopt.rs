@@ -56,6 +56,11 @@ pub(crate) fn bbr_info(fd: BorrowedFd<'_>) -> Option<BbrInfo> {
     (length == size_of::<BbrInfo>()).then_some(info)
 }
 
+/// `TCP_SYNCNT`: times that a SYN is sent again, 1 to 127.
+pub(crate) fn set_syn_retries(fd: BorrowedFd<'_>, retries: u32) -> io::Result<()> {
+    set(fd, libc::IPPROTO_TCP, libc::TCP_SYNCNT, retries)
+}
+
 /// `setsockopt` of an integer.
 fn set<T: Copy>(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: T) -> io::Result<()> {
     // SAFETY: the pointer is to a live value of the given size, which the kernel copies.

@@ -115,7 +115,7 @@ impl<T: Rows> Events<T> {
         };
         let value = match packet.content {
             Content::Data { seq: number, .. } | Content::Datagram { number } => Some(number as f64),
-            Content::Syn | Content::Ack(_) => None,
+            Content::Syn | Content::HandshakeAck | Content::Ack(_) => None,
         };
         self.push(
             Event { at_ns, connection: packet.connection, what, link: Some(link), value, ..Event::default() },

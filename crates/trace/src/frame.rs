@@ -86,18 +86,22 @@ pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
             tcp.options = syn_options(timestamp(packet.sent_ns), 0, context.mss_bytes);
             frame(packet.connection, true, tcp, EcnField::NotEct, 0)
         }
-        Content::Data { seq, cwr } => {
-            let payload = packet.bytes.saturating_sub(DATA_HEADER_BYTES);
-            let mut tcp = tcp(packet.connection, true);
-            (tcp.ack, tcp.psh, tcp.cwr) = (true, false, cwr);
-            tcp.sequence_number = first_byte(seq, context.mss_bytes);
-            tcp.acknowledgment_number = 1;
-            tcp.window_size = FULL_WINDOW;
-            tcp.options =
-                options(&[Opt::Noop, Opt::Noop, Opt::Timestamp(timestamp(packet.sent_ns), context.echo_ms)]);
-            frame(packet.connection, true, tcp, packet.ecn, payload)
-        }
+        Content::HandshakeAck => of_segment(packet, 0, false, context),
+        Content::Data { seq, cwr } => of_segment(packet, seq, cwr, context),
     }
+}
+
+/// The headers of a segment after the SYN, and its length on the wire in bytes.
+fn of_segment(packet: &Packet, seq: u64, cwr: bool, context: Context) -> (Vec<u8>, u32) {
+    let payload = packet.bytes.saturating_sub(DATA_HEADER_BYTES);
+    let mut tcp = tcp(packet.connection, true);
+    (tcp.ack, tcp.psh, tcp.cwr) = (true, false, cwr);
+    tcp.sequence_number = first_byte(seq, context.mss_bytes);
+    tcp.acknowledgment_number = 1;
+    tcp.window_size = FULL_WINDOW;
+    tcp.options =
+        options(&[Opt::Noop, Opt::Noop, Opt::Timestamp(timestamp(packet.sent_ns), context.echo_ms)]);
+    frame(packet.connection, true, tcp, packet.ecn, payload)
 }
 
 /// The headers of a part of a frame, and its length on the wire in bytes.
@@ -136,6 +140,11 @@ pub(crate) fn of_ack(
     context: Context,
 ) -> (Vec<u8>, u32) {
     let mut tcp = tcp(connection, false);
+    if ack.rst {
+        // Linux: tcp_v4_send_reset answers a segment with ACK by its acknowledgment number
+        (tcp.rst, tcp.sequence_number) = (true, 1);
+        return frame(connection, false, tcp, ecn, 0);
+    }
     (tcp.ack, tcp.syn) = (true, ack.syn);
     if context.accurate_ecn {
         // AE (the flag was NS), CWR, ECE: RFC 9768, sections 3.1.1, 3.2.1 and 3.2.2. A SYN that arrived

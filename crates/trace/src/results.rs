@@ -86,6 +86,7 @@ const FLOWS: &[Column<FlowSummary>] = &[
     ("rtt_ms", Read::Number(|f| Some(f.rtt_ms))),
     ("start_s", Read::Number(|f| Some(f.start_s))),
     ("completion_s", Read::Number(|f| f.completion_s)),
+    ("failed", Read::Count(|f| Some(f.failed))),
     ("goodput_mbps", Read::Number(|f| Some(f.goodput_mbps))),
     ("share", Read::Number(|f| f.share)),
     ("sent_pkts", Read::Count(|f| f.sent_pkts)),

@@ -49,8 +49,8 @@ fn one_of_the_kernels_algorithms_in_the_simulator() {
 fn a_key_that_the_testbed_does_not_have() {
     let place = Place::new();
     place.write("small.toml", SMALL);
-    let run = ["testbed", "small.toml", "--set", "flow.sack=false", "--out", "result"];
-    place.run(&run).fails(2, "--set:1:11: the testbed does not have `sack`");
+    let run = ["testbed", "small.toml", "--set", "flow.tlp=false", "--out", "result"];
+    place.run(&run).fails(2, "--set:1:10: the testbed does not have `tlp`");
     assert_eq!(place.files(), ["small.toml"]);
 }
 

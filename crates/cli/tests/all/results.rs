@@ -15,11 +15,12 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 /// The fields of a flow, as in docs/reference/json.md.
-const FLOW: [&str; 18] = [
+const FLOW: [&str; 19] = [
     "cc",
     "completion_s",
     "completions",
     "dropped_pkts",
+    "failed",
     "goodput_mbps",
     "loss_rate",
     "marked_pkts",

@@ -1,30 +1,52 @@
-//! The scenario files, as the simulator and the kernel run them.
+//! The scenarios, as the simulator and the kernel run them.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fairpace_cli_core::batch::{Batch, Job};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
+use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
-use fairpace_results::Summary;
-use fairpace_scenario::{Cc, CcError, Scenario, Target};
+use fairpace_results::observer::Observer;
+use fairpace_results::{Monitor, Summary};
+use fairpace_scenario::{Cc, CcError, Flow, Scenario, Target, Window};
 
+use super::draw::{Draw, Drawn};
 use super::keep::Keep;
 
 /// Random delay of a simulated host's sending, which real hosts have. Without it CUBIC and Reno would have
 /// the same result with every seed. Values from 1 us to 1 ms give the same results (FIDELITY.md).
 const HOST_JITTER: Duration = Duration::from_micros(20);
 
+/// What the receive window of the testbed's hosts grows to, bytes: five eighths of their receive buffer of 64
+/// MiB, since a packet with 1448 bytes of payload occupies 2304. It begins with less, which matters to short
+/// flows.
+const RECEIVE_WINDOW_BYTES: u64 = (64 << 20) * 5 / 8;
+
 /// One scenario.
 pub(super) struct Case {
     pub(super) name: String,
+    /// What kind of drawn flow it is; `None`: a scenario of a file, whose flows have no end.
+    pub(super) kind: Option<String>,
     /// As in the file.
     pub(super) kernel: Scenario,
     sim: Scenario,
 }
 
-/// The scenarios of these files and of the files in these folders, in the order of their names.
+/// The runs of one case on the kernel.
+#[derive(Default)]
+pub(super) struct Measured {
+    /// Undisturbed runs.
+    pub(super) runs: Vec<Summary>,
+    /// The number of disturbed ones.
+    pub(super) disturbed: u32,
+}
+
+/// The scenarios of these files and of the files in these folders, in the order of their names. A file may
+/// have a draw of many.
 pub(super) fn load(files: &[PathBuf]) -> Result<Vec<Case>, Failure> {
     let mut found = Vec::new();
     for path in files {
@@ -42,7 +64,25 @@ pub(super) fn load(files: &[PathBuf]) -> Result<Vec<Case>, Failure> {
         let named: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
         return Err(no_cases(&named.join(", ")));
     }
-    found.iter().map(|path| Case::load(path)).collect()
+    let cases: Vec<Vec<Case>> = found.iter().map(|path| cases_of(path)).collect::<Result<_, _>>()?;
+    Ok(cases.into_iter().flatten().collect())
+}
+
+/// The scenario of a file, or those that it draws.
+fn cases_of(path: &Path) -> Result<Vec<Case>, Failure> {
+    let text = fairpace_scenario::read(path)?;
+    match Draw::parse(&text) {
+        None => {
+            let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+            let scenario = fairpace_scenario::load(path, &[], Target::Testbed)?;
+            Ok(vec![Case::new(stem, None, scenario, |flow| flow.host_jitter = HOST_JITTER)?])
+        }
+        Some(Ok(draw)) => draw.flows().map(Case::of_draw).collect(),
+        Some(Err(error)) => {
+            let message = format!("{} is no draw of flows: {error}", path.display());
+            Err(Failure::new(Exit::Usage, message, "conformance/short/draw.toml is one"))
+        }
+    }
 }
 
 fn no_cases(named: &str) -> Failure {
@@ -62,8 +102,12 @@ fn unreadable(folder: &Path, error: &std::io::Error) -> Failure {
 }
 
 impl Case {
-    fn load(path: &Path) -> Result<Self, Failure> {
-        let kernel = fairpace_scenario::load(path, &[], Target::Testbed)?;
+    fn new(
+        name: String,
+        kind: Option<String>,
+        kernel: Scenario,
+        set_host: fn(&mut Flow),
+    ) -> Result<Self, Failure> {
         let mut sim = kernel.clone();
         for flow in &mut sim.flows {
             if let Some(ours) = simulated(&flow.cc) {
@@ -72,11 +116,17 @@ impl Case {
                     Failure::new(Exit::Usage, error.to_string(), help)
                 })?;
             }
-            flow.host_jitter = HOST_JITTER;
+            set_host(flow);
         }
         let sim = sim.sealed(Target::Simulator)?;
-        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        Ok(Self { name, kernel, sim })
+        Ok(Self { name, kind, kernel, sim })
+    }
+
+    /// A drawn flow. Its time is compared with that of one simulation, so there is no noise of hosts.
+    fn of_draw(Drawn { name, kind, toml }: Drawn) -> Result<Self, Failure> {
+        let kernel = fairpace_scenario::parse(&name, &toml, &[], Target::Testbed)?;
+        let set_host = |flow: &mut Flow| flow.receiving.window = Window::Autotuned(RECEIVE_WINDOW_BYTES);
+        Self::new(name, Some(kind), kernel, set_host)
     }
 
     /// The scenario with each seed.
@@ -84,40 +134,86 @@ impl Case {
         (1..=u64::from(seeds)).map(|seed| Scenario { seed, ..self.sim.clone() })
     }
 
-    /// Up to `runs` undisturbed runs on the kernel, and the number of disturbed ones.
-    ///
-    /// Each run has its own seed, which determines random losses of links. Runs that `keep` has are not
-    /// repeated.
-    pub(super) fn measure(
+    /// Runs the first simulation with an observer.
+    pub(super) fn observe_simulator(
         &self,
-        runs: u32,
-        keep: &Keep,
-        signals: &Signals,
-        quiet: bool,
-    ) -> Result<(Vec<Summary>, u32), Failure> {
-        let (mut measured, mut disturbed) = (Vec::new(), 0);
-        for seed in 1..=u64::from(runs) {
-            let scenario = Scenario { seed, ..self.kernel.clone() };
-            if let Some((summary, times)) = keep.find(&self.name, &scenario) {
-                disturbed += times;
-                measured.push(summary);
-                continue;
-            }
-            match host::run(&scenario, Target::Testbed, &self.name, signals, quiet) {
-                Ok(run) => {
-                    let times = run.notes.iter().filter(|note| note.starts_with("attempt ")).count() as u32;
-                    keep.put(&self.name, &run.summary, times)?;
-                    disturbed += times;
-                    measured.push(run.summary);
-                }
-                Err(failure) if failure.is_disturbance() => {
-                    disturbed += fairpace_testbed::ATTEMPTS;
-                }
-                Err(other) => return Err(other),
-            }
-        }
-        Ok((measured, disturbed))
+        monitor: &mut dyn Monitor,
+        observer: &mut impl Observer,
+    ) -> Result<Summary, Failure> {
+        Ok(fairpace_sim::run_with(&self.sim, monitor, observer)?.summary)
     }
+
+    /// Runs it once on the kernel with an observer. Returns also why the run must not be judged, if it was
+    /// disturbed.
+    pub(super) fn observe_kernel(
+        &self,
+        monitor: &mut dyn Monitor,
+        observer: &mut (impl Observer + Send),
+    ) -> Result<(Summary, Option<String>), Failure> {
+        let options = fairpace_testbed::Options::default();
+        let outcome = fairpace_testbed::observe(&self.kernel, monitor, &options, observer)?;
+        Ok((outcome.run.summary, outcome.disturbed.map(|why| why.to_string())))
+    }
+
+    /// One run on the kernel, and the number of disturbed ones before it; `None` if all of them were.
+    ///
+    /// A run that `keep` has is not repeated.
+    fn run(
+        &self,
+        scenario: &Scenario,
+        keep: &Keep,
+        alone: bool,
+        job: &mut Job<'_>,
+    ) -> Result<(Option<Summary>, u32), Failure> {
+        if let Some((summary, disturbed)) = keep.find(&self.name, scenario) {
+            return Ok((Some(summary), disturbed));
+        }
+        match host::on_kernel(scenario, job, alone) {
+            Ok(run) => {
+                let disturbed = run.notes.iter().filter(|note| note.starts_with("attempt ")).count() as u32;
+                keep.put(&self.name, &run.summary, disturbed)?;
+                Ok((Some(run.summary), disturbed))
+            }
+            Err(failure) if failure.is_disturbance() => Ok((None, fairpace_testbed::ATTEMPTS)),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+/// Up to `runs` undisturbed runs of each case on the kernel, `jobs` at a time.
+///
+/// Each run has its own seed, which determines random losses of links.
+pub(super) fn measure(
+    cases: &[Case],
+    runs: u32,
+    jobs: NonZeroUsize,
+    keep: &Keep,
+    signals: &Signals,
+    quiet: bool,
+) -> Result<Vec<Measured>, Failure> {
+    let each_seed = |case: &Case| {
+        let scenario = case.kernel.clone();
+        (1..=u64::from(runs)).map(move |seed| Scenario { seed, ..scenario.clone() })
+    };
+    let all: Vec<(&Case, Scenario)> =
+        cases.iter().flat_map(|case| each_seed(case).map(move |scenario| (case, scenario))).collect();
+    let scenarios: Vec<&Scenario> = all.iter().map(|(_, scenario)| scenario).collect();
+    let progress = Progress::of_real_runs(&scenarios, quiet);
+    let batch = Batch { jobs: Some(jobs), signals, progress: &progress };
+    let alone = jobs.get() == 1;
+    let measured = batch.map(&all, |(case, scenario), job| {
+        // Making the hosts disturbs other runs at their start. Runs of one length would all begin at once,
+        // again and again.
+        if let Some(share) = u32::try_from(job.index()).ok().filter(|index| *index < jobs.get() as u32) {
+            std::thread::sleep(scenario.duration * share / jobs.get() as u32);
+        }
+        case.run(scenario, keep, alone, job)
+    })?;
+    let of_case = |runs: &[(Option<Summary>, u32)]| Measured {
+        runs: runs.iter().filter_map(|(summary, _)| summary.clone()).collect(),
+        disturbed: runs.iter().map(|(_, disturbed)| disturbed).sum(),
+    };
+    Ok(measured.chunks(runs as usize).map(of_case).collect())
 }
 
 /// The name of our algorithm that stands for one of the kernel's own.

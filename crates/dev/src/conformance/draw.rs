@@ -3,7 +3,7 @@
 //! A flow depends on the seed and its number alone, and becomes the text of a scenario file: what is run can
 //! be written to a file and run by itself.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use fairpace_netem::Random;
 use serde::Deserialize;
@@ -60,6 +60,8 @@ struct Drops {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Drawn {
     pub(super) name: String,
+    /// Algorithm and settings, for counts.
+    pub(super) kind: String,
     /// A scenario file.
     pub(super) toml: String,
 }
@@ -87,7 +89,8 @@ impl Draw {
         let rtt_us = magnitude(&mut random, self.rtt_us);
         let rate_kbps = magnitude(&mut random, self.rate_kbps);
         let drops = self.drops.draw(&mut random, packets);
-        let Kind { cc, sack, pacing } = &self.kinds[(number - 1) as usize % self.kinds.len()];
+        let kind = &self.kinds[(number - 1) as usize % self.kinds.len()];
+        let Kind { cc, sack, pacing } = kind;
 
         let settings = [
             Some(format!("sack = {sack}")),
@@ -105,7 +108,16 @@ impl Draw {
         for line in settings.into_iter().flatten() {
             let _ = writeln!(toml, "{line}"); // a String does not fail
         }
-        Drawn { name: format!("short-{number:03}"), toml }
+        Drawn { name: format!("short-{number:03}"), kind: kind.to_string(), toml }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Kind { cc, sack, pacing } = self;
+        let sack = if *sack { "with SACK" } else { "without SACK" };
+        let paced = if *pacing == Some(true) { ", paced" } else { "" };
+        write!(f, "{cc} {sack}{paced}")
     }
 }
 

@@ -1,7 +1,8 @@
 //! The compared quantities, and the differences that are allowed.
 //!
 //! The kernel's runs of one scenario differ among themselves. The simulator's mean may lie outside of the
-//! range of the kernel's runs, from the lowest to the highest, by at most the allowance.
+//! range of the kernel's runs, from the lowest to the highest, by at most the allowance. Of a flow that ends,
+//! the completion time is compared, and nothing else.
 
 use fairpace_results::Summary;
 use serde::Serialize;
@@ -16,6 +17,11 @@ const GOODPUT_RATIO: f64 = 0.04;
 const DELAY_RATIO: f64 = 0.2;
 /// ... or in milliseconds, whichever is more.
 const DELAY_MS: f64 = 2.0;
+
+/// Allowance of a completion time, as a ratio of the kernel's shortest, ...
+const COMPLETION_RATIO: f64 = 0.05;
+/// ... or in milliseconds, whichever is more.
+const COMPLETION_MS: f64 = 5.0;
 
 /// One quantity of a scenario on both hosts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,8 +49,27 @@ struct Name<'a> {
     unit: &'static str,
 }
 
-/// Highest allowed distance, given the kernel's mean.
-type Allowance = fn(f64) -> f64;
+/// Highest allowed distance, given the kernel's runs.
+type Allowance = fn(&Spread) -> f64;
+
+/// Compares the completion times of a scenario's first flow. One that is not complete when the run ends
+/// takes at least as long as the run. Without a simulation the result is empty.
+pub(super) fn compare_completion(kernel: &[Summary], sim: &[Summary]) -> Vec<Quantity> {
+    let ms = |run: &Summary| {
+        let flow = run.flows.first()?;
+        Some(1e3 * flow.completion_s.unwrap_or(run.window_s[1] - flow.start_s))
+    };
+    let all = |runs: &[Summary]| {
+        let values: Vec<f64> = runs.iter().filter_map(ms).collect();
+        (!values.is_empty()).then(|| Spread::of(&values))
+    };
+    let allowance: Allowance = |kernel| (COMPLETION_RATIO * kernel.min).max(COMPLETION_MS);
+    let Some((of, sim)) = sim.first().and_then(|run| run.flows.first()).zip(all(sim)) else {
+        return Vec::new();
+    };
+    let name = Name { of: &of.name, what: "completion time", unit: "ms" };
+    vec![quantity(name, all(kernel), sim, Some(allowance))]
+}
 
 /// Compares the runs of one scenario. Without a simulation the result is empty.
 pub(super) fn compare(kernel: &[Summary], sim: &[Summary]) -> Vec<Quantity> {
@@ -67,14 +92,14 @@ pub(super) fn compare(kernel: &[Summary], sim: &[Summary]) -> Vec<Quantity> {
         }
     }
     let together = |run: &Summary| Some(run.flows.iter().map(|flow| flow.goodput_mbps).sum());
-    add("all flows", "goodput", "Mbit/s", Some(|kernel| GOODPUT_RATIO * kernel), &together);
+    add("all flows", "goodput", "Mbit/s", Some(|kernel| GOODPUT_RATIO * kernel.mean), &together);
     for (i, link) in first.links.iter().enumerate() {
         let delay = |run: &Summary| run.links[i].queue_delay_mean_ms;
         add(
             &link.name,
             "mean queueing delay",
             "ms",
-            Some(|kernel| (DELAY_RATIO * kernel).max(DELAY_MS)),
+            Some(|kernel| (DELAY_RATIO * kernel.mean).max(DELAY_MS)),
             &delay,
         );
         let drops = |run: &Summary| run.links[i].loss_rate.map(|rate| 100.0 * rate);
@@ -93,7 +118,7 @@ fn quantity(
 ) -> Quantity {
     let beyond = kernel.map(|kernel| kernel.beyond(sim.mean));
     // a judged quantity has an allowance even without a run on the kernel
-    let allowed = allowance.map(|allowance| allowance(kernel.map_or(0.0, |kernel| kernel.mean)));
+    let allowed = allowance.map(|allowance| allowance(&kernel.unwrap_or(Spread::of(&[0.0]))));
     Quantity {
         of: of.to_owned(),
         what,
@@ -109,6 +134,8 @@ fn quantity(
 
 #[cfg(test)]
 mod tests {
+    use fairpace_results::FlowSummary;
+
     use super::*;
 
     const KERNEL: Spread = Spread { mean: 50.0, min: 48.0, max: 53.0 };
@@ -129,6 +156,29 @@ mod tests {
         assert_eq!(judged(44.0, |_| SHARE_POINTS), (Some(4.0), Some(true)));
         assert_eq!(judged(43.9, |_| SHARE_POINTS).1, Some(false));
         assert_eq!(judged(57.1, |_| SHARE_POINTS).1, Some(false));
+    }
+
+    #[test]
+    fn a_completion_time_may_be_five_per_cent_or_five_milliseconds_off() {
+        let run = |completion_s| {
+            let flow = FlowSummary { completion_s, ..FlowSummary::default() };
+            Summary { window_s: [0.0, 20.0], flows: vec![flow], ..Summary::default() }
+        };
+        let agrees = |sim: Option<f64>, kernel: [f64; 2]| {
+            let kernel = kernel.map(|s| run(Some(s)));
+            let quantities = compare_completion(&kernel, &[run(sim)]);
+            let [Quantity { agrees, .. }] = quantities[..] else { panic!("one quantity") };
+            agrees.expect("there are runs of both")
+        };
+        assert_eq!(
+            [1.947, 1.953, 2.147, 2.153].map(|s| agrees(Some(s), [2.05, 2.05])),
+            [false, true, true, false]
+        );
+        assert_eq!(
+            [0.0549, 0.0551, 0.0749, 0.0751].map(|s| agrees(Some(s), [0.07, 0.06])),
+            [false, true, true, false]
+        );
+        assert!(!agrees(None, [18.0, 18.1]), "it takes 20 s at least");
     }
 
     #[test]

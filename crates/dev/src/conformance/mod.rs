@@ -2,28 +2,29 @@
 //! results.
 //!
 //! A scenario file names its algorithms as the testbed does: `kernel:cubic` is the kernel's own CUBIC, and
-//! the simulator runs our algorithm of the same name. `judge` defines when the results agree; `page` writes
-//! them as Markdown.
+//! the simulator runs our algorithm of the same name. A file may also draw many short flows from a seed, of
+//! which the completion time is compared. `judge` defines when the results agree; `page` writes them as
+//! Markdown.
 
 mod cases;
-#[cfg(test)] // until the cases are run
 mod draw;
 mod judge;
 mod keep;
+mod packets;
 mod page;
 mod record;
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch;
-use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::{self, COMMIT};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_kernel::Features;
 
 use crate::args::ConformanceArgs;
 use crate::marked_page::{Page, publish};
-use cases::Case;
+use cases::{Case, Measured};
 use keep::Keep;
 use record::{Compared, Record, SCHEMA};
 
@@ -35,7 +36,14 @@ pub(crate) fn run(
     signals: &Signals,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let cases = cases::load(&args.files)?;
+    let mut cases = cases::load(&args.files)?;
+    if !args.only.is_empty() {
+        args.only.iter().try_for_each(|name| named(&cases, name).map(drop))?;
+        cases.retain(|case| args.only.contains(&case.name));
+    }
+    if let Some(name) = &args.packets {
+        return show_packets(&cases, name, global, signals, out);
+    }
     let marked = args.out.open(PAGE)?;
     let kernel = Features::probe().release;
     let keep = Keep::open(args.keep.as_deref(), &kernel)?;
@@ -49,15 +57,19 @@ pub(crate) fn run(
         seeds: args.seeds,
         scenarios: Vec::new(),
     };
-    for (case, simulated) in cases.iter().zip(&simulated) {
-        let (measured, disturbed) = case.measure(args.runs, &keep, signals, global.quiet)?;
+    let measured = cases::measure(&cases, args.runs, args.jobs, &keep, signals, global.quiet)?;
+    for ((case, Measured { runs, disturbed }), simulated) in cases.iter().zip(measured).zip(&simulated) {
         let compared = Compared {
             name: case.name.clone(),
+            kind: case.kind.clone(),
             title: case.kernel.title.clone(),
             hash: case.kernel.hash.clone(),
             window_s: [case.kernel.window.0.as_secs_f64(), case.kernel.window.1.as_secs_f64()],
             disturbed,
-            quantities: judge::compare(&measured, simulated),
+            quantities: match case.kind {
+                None => judge::compare(&runs, simulated),
+                Some(_) => judge::compare_completion(&runs, simulated),
+            },
         };
         if !global.json && !global.quiet {
             out.line(&page::line(&compared))?;
@@ -65,6 +77,26 @@ pub(crate) fn run(
         record.scenarios.push(compared);
     }
     publish(marked, &page::generated(&record), &record, global, out)
+}
+
+/// Shows the first packet of a case that differs.
+fn show_packets(
+    cases: &[Case],
+    name: &str,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let case = named(cases, name)?;
+    let text = host::perform(name, signals, global.quiet, |progress| packets::compare(case, progress))?;
+    out.text(&text)
+}
+
+fn named<'a>(cases: &'a [Case], name: &str) -> Result<&'a Case, Failure> {
+    cases.iter().find(|case| case.name == *name).ok_or_else(|| {
+        let message = format!("there is no scenario `{name}` among these {}", cases.len());
+        Failure::new(Exit::Usage, message, "name one by its file, or a drawn flow like `short-007`")
+    })
 }
 
 /// All seeds of all scenarios, before the kernel's runs: these need a quiet machine.

@@ -11,6 +11,8 @@ use crate::spread::Spread;
 /// Everything between the marks.
 pub(super) fn generated(record: &Record) -> String {
     let mut page = facts(record);
+    page.push_str(&kinds(record));
+    page.push_str(&titles(record));
     page.push_str("\n| scenario | of | what | kernel | simulator | beyond | allowed | |\n");
     page.push_str("|---|---|---|---:|---:|---:|---:|---|\n");
     for scenario in &record.scenarios {
@@ -53,7 +55,30 @@ fn facts(record: &Record) -> String {
     if count(None) > 0 {
         let _ = writeln!(text, "| that the machine disturbed too often | {} |", count(None));
     }
-    text.push_str("\n| scenario | what it shows | measured |\n|---|---|---|\n");
+    text
+}
+
+/// Of each kind of drawn flows, how many agree.
+fn kinds(Record { scenarios, .. }: &Record) -> String {
+    let mut kinds: Vec<&str> = scenarios.iter().filter_map(|scenario| scenario.kind.as_deref()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut text = String::new();
+    if !kinds.is_empty() {
+        text.push_str("\n| kind | flows | agree | outside |\n|---|---:|---:|---:|\n");
+    }
+    for kind in kinds {
+        let of_kind = || scenarios.iter().filter(|scenario| scenario.kind.as_deref() == Some(kind));
+        let count = |wanted| of_kind().filter(|scenario| scenario.agrees() == wanted).count();
+        let (all, agree, outside) = (of_kind().count(), count(Some(true)), count(Some(false)));
+        let _ = writeln!(text, "| {kind} | {all} | {agree} | {outside} |");
+    }
+    text
+}
+
+/// What the scenarios of files are.
+fn titles(Record { scenarios, .. }: &Record) -> String {
+    let mut text = String::from("\n| scenario | what it shows | measured |\n|---|---|---|\n");
     for Compared { name, title, window_s: [from, to], .. } in scenarios {
         let _ = writeln!(text, "| {name} | {title} | {} to {} s |", short(*from), short(*to));
     }
@@ -120,6 +145,7 @@ mod tests {
         };
         Compared {
             name: "case".into(),
+            kind: Some("cubic with SACK".into()),
             title: "a case".into(),
             hash: "h".into(),
             window_s: [5.0, 20.0],

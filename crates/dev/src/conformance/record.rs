@@ -26,6 +26,9 @@ pub(super) struct Record {
 pub(super) struct Compared {
     /// Its file, without folder and ending.
     pub(super) name: String,
+    /// Algorithm and settings of a flow that was drawn; left out for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) kind: Option<String>,
     pub(super) title: String,
     pub(super) hash: String,
     pub(super) window_s: [f64; 2],

@@ -53,7 +53,8 @@ fn an_error_of_a_base_rtt_has_the_effect_that_the_model_says() {
 
 #[test]
 fn several_bottlenecks_are_shared_as_the_model_says() {
-    for row in rows_of("network", "3") {
+    // single runs over three links give shares from 0.10 to 0.13
+    for row in rows_of("network", "20") {
         let (model, packets) = (value(&row, "share_with_error"), value(&row, "share"));
         assert!((packets - model).abs() < IN_STEP, "{row}");
         let [model, proportional] = ["model_share", "proportional"].map(|name| value(&row, name));
@@ -64,7 +65,8 @@ fn several_bottlenecks_are_shared_as_the_model_says() {
 
 #[test]
 fn the_queue_is_quiet_below_the_bound_of_the_gain_and_oscillates_above() {
-    for row in rows("gain") {
+    // near the bound single runs give 0.05 to 0.24
+    for row in rows_of("gain", "4") {
         let name = row["case"].as_str().unwrap();
         let gain: f64 = name.rsplit(' ').next().unwrap().parse().unwrap();
         let (bound, packets) = (value(&row, "bound"), value(&row, "packets"));

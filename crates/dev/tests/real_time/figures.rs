@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use fairpace_test_support::{Folder, TWO_FLOWS, announce, skip};
+use fairpace_test_support::{Folder, TWO_FLOWS, announce, exclusive, skip};
 
 const PAPER: &str = "title = 'A paper'\nauthors = 'A. Author, 2016'\npublished = 'somewhere'\n\
                      about = 'It says something.'\nfigures = ['fig01']\n";
@@ -19,6 +19,7 @@ const DISTURBED: i32 = 4;
 
 #[test]
 fn a_figure_with_several_real_runs_at_a_time_has_all_of_them_on_record() {
+    let _alone = exclusive();
     if let Err(error) = fairpace_testbed::check_machine(&fairpace_testbed::Options::default()) {
         return skip(&error.to_string());
     }

@@ -14,7 +14,7 @@ use fairpace_cc::{Event, View};
 use fairpace_dev::truth::{Case, Comparison, Record, Recorder, is_shown_by, run};
 use fairpace_kernel::Features;
 use fairpace_results::Silent;
-use fairpace_test_support::{announce, skip};
+use fairpace_test_support::{announce, exclusive, skip};
 use fairpace_testbed::ATTEMPTS;
 use nix::libc;
 use nix::sched::{CloneFlags, unshare};
@@ -66,6 +66,7 @@ fn compare(case: &Case) -> Option<Comparison> {
 
 #[test]
 fn on_a_clean_path_every_packet_is_known_as_it_was() {
+    let _alone = exclusive();
     let Some(found) = compare(&Case::new("clean", 50, 20, 1_000_000, 3)) else { return };
     assert!(found.sample_inflight.count() > 1_000, "{found:?}");
     assert!(found.sample_inflight.exact() > 0.999, "{}", found.sample_inflight);
@@ -79,6 +80,7 @@ fn on_a_clean_path_every_packet_is_known_as_it_was() {
 
 #[test]
 fn losses_at_a_small_buffer_are_reported_and_judged_as_they_were() {
+    let _alone = exclusive();
     let Some(found) = compare(&Case::new("small buffer", 20, 20, 20_000, 4)) else { return };
     assert!(found.events > 10, "{found:?}");
     assert!(found.event_losses.exact() > 0.97, "how many were lost: {}", found.event_losses);
@@ -95,6 +97,7 @@ fn losses_at_a_small_buffer_are_reported_and_judged_as_they_were() {
 
 #[test]
 fn reordered_packets_are_known_as_they_were_sent() {
+    let _alone = exclusive();
     let case = Case::new("reordering", 20, 20, 1_000_000, 4).with_reordering(20_000_000, 10);
     let Some(found) = compare(&case) else { return };
     assert!(found.events > 0, "late by more than a quarter of the RTT, they count as lost: {found:?}");
@@ -158,6 +161,7 @@ fn set_dropping(socket: &TcpStream, dropping: bool) {
 
 #[test]
 fn a_tail_loss_that_a_probe_repaired_is_reported() {
+    let _alone = exclusive();
     if !has_kernel() {
         return;
     }
@@ -185,6 +189,7 @@ fn a_tail_loss_that_a_probe_repaired_is_reported() {
 
 #[test]
 fn whether_both_ends_agreed_on_ecn_is_reported() {
+    let _alone = exclusive();
     if !has_kernel() {
         return;
     }

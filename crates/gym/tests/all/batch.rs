@@ -38,10 +38,12 @@ fn a_rate_below_that_of_the_link_is_delivered_without_a_queue() {
 #[test]
 fn a_rate_above_that_of_the_link_fills_the_buffer_and_loses_the_rest() {
     let (mut environments, mut batch) = one(ALONE, &[], Form::Absolute);
+    // the mean since the start: in one step a hole may be filled, and all that waited for it is delivered
+    let mut goodput_mbps = 0.0;
     for _ in 0..30 {
         step_all(&mut environments, &[18.0, 1000.0], &mut batch);
+        goodput_mbps += truth(&batch, 0, "goodput_mbps") / 30.0;
     }
-    let goodput_mbps = truth(&batch, 0, "goodput_mbps");
     assert!(goodput_mbps <= 12.0 * 1448.0 / 1514.0 + 0.3, "{goodput_mbps}: no more than the link carries");
     let delay_ms = truth(&batch, 0, "queue_delay_ms");
     assert!((25.0..=31.0).contains(&delay_ms), "{delay_ms}: a buffer of one BDP is 30 ms");

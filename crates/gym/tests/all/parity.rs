@@ -184,7 +184,9 @@ fn a_policy_over_pauses_gives_the_record_of_the_policy_in_c() {
         let (mut in_c, mut paused) =
             (plain(text, seed), stepper.finish(&mut Silent).expect("nothing stops it"));
         assert!(decisions > 50, "{what}: {decisions}");
-        assert!(in_c.summary.flows[0].sent_pkts > Some(1_000), "{what}");
+        // together: how two of them share a link is no matter here
+        let sent_pkts: Option<u64> = in_c.summary.flows.iter().map(|flow| flow.sent_pkts).sum();
+        assert!(sent_pkts > Some(1_000), "{what}: {sent_pkts:?}");
         for flow in in_c.summary.flows.iter_mut().chain(&mut paused.summary.flows) {
             if ["agent", "policy"].contains(&flow.cc.as_str()) {
                 flow.cc = "the same".to_owned();

@@ -301,6 +301,15 @@ class Flow:
         less of payload, and 14 more on the wire. Buffers and token buckets on its route must hold one. Queue
         disciplines take 1514 bytes for a full packet, whatever the MTU of flows is. (whole number; 576 to 9000.)
         Default: 1500.
+    :param rto_min: The retransmission timeout is at least this longer than the smoothed RTT (Linux:
+        ``tcp_rto_min_us``). A tail loss probe of a lone packet, whose ACK may be delayed, follows after this and two
+        RTTs. (time: ns, us, ms, s, min or h; 1us to 120s.) Default: 200ms.
+    :param syn_retries: Times that a SYN is sent again at doubled intervals before the connection fails (Linux:
+        ``tcp_syn_retries``). (whole number; 1 to 127.) Default: 6.
+    :param syn_linear_timeouts: Times that a SYN is sent again before that, 1 s apart (Linux:
+        ``tcp_syn_linear_timeouts``). As in Linux, the connection fails earlier if the time of all ``syn_retries`` alone
+        has passed. On the testbed all flows have one sending host, and so the same value. (whole number; 0 to 127.)
+        Default: 4.
     :param ack_every: Full packets per ACK. Needs ``delayed_ack = true``. (whole number; 1 to 1000.) Default: 2.
     :param delayed_ack: Delayed ACKs: the receiver waits for ``ack_every`` packets, for 40 ms and more. Without: it
         acknowledges each at once. (true or false.) Default: true.
@@ -312,6 +321,9 @@ class Flow:
         ms, s, min or h; 0s to 10s.) Default: 0s.
     :param ack_delay_at: Later values of ``ack_delay``. (steps, as in ``10s 80ms, 20s 50ms``; 0s to 10s.) Default:
         ``ack_delay`` never changes.
+    :param synack_retries: Times that a SYN-ACK is sent again at doubled intervals before the receiver forgets the
+        connection (Linux: ``tcp_synack_retries``). On the testbed all flows have one receiving host, and so the same
+        value. (whole number; 0 to 255.) Default: 5.
     :param set: Parameters of the algorithm, as in ``set = { alpha = "3ms" }``; algorithms.md lists them. (table.)
         Default: the algorithm's defaults.
     :param view: What the simulator reports to an algorithm that uses what was in flight when each packet was sent
@@ -370,12 +382,16 @@ class Flow:
     pacing: bool | None = None
     initial_cwnd: int | None = None
     mtu: int | None = None
+    rto_min: Time | None = None
+    syn_retries: int | None = None
+    syn_linear_timeouts: int | None = None
     ack_every: int | None = None
     delayed_ack: bool | None = None
     sack_compression: bool | None = None
     gro: Time | None = None
     ack_delay: Time | None = None
     ack_delay_at: Steps | None = None
+    synack_retries: int | None = None
     set: Parameters | None = None
     view: Literal["exact", "kernel"] | None = None
     count: int | None = None
@@ -485,6 +501,7 @@ KINDS: dict[str, str] = {
     "flow.ack_aggregation": "Time",
     "flow.host_jitter": "Time",
     "flow.ack_loss": "Share",
+    "flow.rto_min": "Time",
     "flow.gro": "Time",
     "flow.ack_delay": "Time",
     "flow.ack_delay_at": "Time",

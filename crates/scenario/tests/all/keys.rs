@@ -95,6 +95,9 @@ fn hosts_have_what_was_switched() {
         pacing: Some(true),
         mtu_bytes: 1400,
         initial_cwnd_pkts: 4,
+        rto_min: ms(5),
+        syn_retries: 2,
+        syn_linear_timeouts: 0,
         ..Sending::default()
     };
     assert_eq!(flows[0].sending, off);
@@ -106,6 +109,7 @@ fn hosts_have_what_was_switched() {
         gro: Duration::from_micros(50),
         ack_delay: ms(2),
         ack_delay_at: vec![(ms(20_000), ms(4)), (ms(30_000), ms(0))],
+        syn_ack_retries: 1,
         ..Receiving::default()
     };
     assert_eq!(flows[0].receiving, receiving);
@@ -272,9 +276,16 @@ fn every_key_that_need_not_be_given_says_what_holds_without_it() {
 
 #[test]
 fn the_testbed_refuses_every_key_that_only_the_simulator_has() {
-    // all flows of the testbed have one sending host, and a kernel paces for an algorithm that asks for it
-    let one_host =
-        ["flow.tso=false", "flow.sack=false", "flow.2.pacing=true"].map(|set| set.parse().unwrap());
+    // all flows of the testbed have one sending and one receiving host, and a kernel paces for an algorithm
+    // that asks for it
+    let one_host = [
+        "flow.tso=false",
+        "flow.sack=false",
+        "flow.2.pacing=true",
+        "flow.syn_linear_timeouts=0",
+        "flow.synack_retries=1",
+    ];
+    let one_host = one_host.map(|setting| setting.parse().unwrap());
     let error = load(Path::new(PATH), &one_host, Target::Testbed).unwrap_err();
     let refused: BTreeSet<_> = error.problems.iter().map(|problem| problem.key.clone()).collect();
     let only = keys::all().filter(|key| key.runs_on != keys::RunsOn::Both);

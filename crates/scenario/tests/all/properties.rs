@@ -195,8 +195,10 @@ fn link() -> impl Strategy<Value = Link> {
 #[expect(clippy::needless_update, reason = "a new key need not be drawn")]
 fn sending() -> impl Strategy<Value = Sending> {
     let ecn = prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp, Ecn::Accurate, Ecn::L4s]);
-    (ecn, any::<[bool; 9]>(), any::<Option<bool>>(), 1u32..=1000, 576u32..=1500).prop_map(
-        |(ecn, on, pacing, initial_cwnd_pkts, mtu_bytes)| {
+    let timeouts = (time(1_000, 1 << 36), 1u32..=127, 0u32..=127);
+    (ecn, any::<[bool; 9]>(), any::<Option<bool>>(), 1u32..=1000, 576u32..=1500, timeouts).prop_map(
+        |(ecn, on, pacing, initial_cwnd_pkts, mtu_bytes, timeouts)| {
+            let (rto_min, syn_retries, syn_linear_timeouts) = timeouts;
             let [sack, rack, tlp, frto, undo, prr, idle_restart, tso, accecn_option] = on;
             Sending {
                 ecn,
@@ -212,6 +214,9 @@ fn sending() -> impl Strategy<Value = Sending> {
                 pacing,
                 initial_cwnd_pkts,
                 mtu_bytes,
+                rto_min,
+                syn_retries,
+                syn_linear_timeouts,
                 ..Sending::default()
             }
         },
@@ -231,16 +236,21 @@ fn receiving() -> impl Strategy<Value = Receiving> {
         15 => (Just(false), Just(2)),
         1 => (any::<bool>(), 1u32..=1000),
     ];
-    (window, acks, any::<bool>(), time(0, 1 << 29), time(0, 1 << 33), steps(time(0, 1 << 33))).prop_map(
-        |(window, (delayed_ack, ack_every), sack_compression, gro, ack_delay, ack_delay_at)| Receiving {
-            window,
-            ack_every,
-            delayed_ack,
-            sack_compression,
-            gro,
-            ack_delay,
-            ack_delay_at,
-            ..Receiving::default()
+    let delays = (time(0, 1 << 29), time(0, 1 << 33), steps(time(0, 1 << 33)));
+    (window, acks, any::<bool>(), delays, 0u32..=255).prop_map(
+        |(window, (delayed_ack, ack_every), sack_compression, delays, syn_ack_retries)| {
+            let (gro, ack_delay, ack_delay_at) = delays;
+            Receiving {
+                window,
+                ack_every,
+                delayed_ack,
+                sack_compression,
+                gro,
+                ack_delay,
+                ack_delay_at,
+                syn_ack_retries,
+                ..Receiving::default()
+            }
         },
     )
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{GOOD, good, read};
 use fairpace_scenario::{
-    Arrivals, Flow, Limit, Queue, Red, RedRules, Scenario, Sending, Sizes, Target, Trace, Traffic, parse,
+    Arrivals, Flow, Limit, Queue, Red, RedRules, Scenario, Sizes, Target, Trace, Traffic, parse,
 };
 
 /// A change of [`good`], the key that it is about, beginning of the message.
@@ -120,15 +120,19 @@ fn refused_by_the_testbed(change: impl Fn(&mut [Flow])) -> Option<(String, Strin
 }
 
 #[test]
-fn on_the_testbed_flows_have_one_sending_host() {
-    type Setting = fn(&mut Sending) -> &mut bool;
-    let settings: [(&str, Setting); 2] = [("tso", |s| &mut s.tso), ("sack", |s| &mut s.sack)];
-    for (key, of) in settings {
-        let refused = refused_by_the_testbed(|flows| *of(&mut flows[1].sending) = false);
+fn on_the_testbed_flows_share_what_belongs_to_a_host() {
+    type Change = fn(&mut Flow);
+    let settings: [(&str, Change); 4] = [
+        ("tso", |flow| flow.sending.tso = false),
+        ("sack", |flow| flow.sending.sack = false),
+        ("syn_linear_timeouts", |flow| flow.sending.syn_linear_timeouts = 0),
+        ("synack_retries", |flow| flow.receiving.syn_ack_retries = 1),
+    ];
+    for (key, change) in settings {
+        let refused = refused_by_the_testbed(|flows| change(&mut flows[1]));
         let message = format!("flows `10ms` and `50ms` differ in `{key}`");
         assert_eq!(refused, Some((format!("flow.2.{key}"), message)));
-        let all = |flows: &mut [Flow]| flows.iter_mut().for_each(|flow| *of(&mut flow.sending) = false);
-        assert_eq!(refused_by_the_testbed(all), None);
+        assert_eq!(refused_by_the_testbed(|flows| flows.iter_mut().for_each(change)), None);
     }
 }
 

@@ -19,7 +19,7 @@ impl Key {
     fn of(packet: &Packet) -> Self {
         let number = match packet.content {
             Content::Data { seq: number, .. } | Content::Datagram { number } => number,
-            Content::Syn | Content::Ack(_) => u64::MAX,
+            Content::Syn | Content::HandshakeAck | Content::Ack(_) => u64::MAX,
         };
         Key { sent_ns: packet.sent_ns, bytes: packet.bytes, number }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{EFFICIENCY, bdp_bytes, flow, link, ms, run, scenario, with};
 use fairpace_cc::Phase;
 use fairpace_results::Run;
-use fairpace_scenario::{Flow, Link, Policer, Receiving, Traffic, Window, Writes};
+use fairpace_scenario::{Flow, Link, Policer, Receiving, Scenario, Traffic, Window, Writes};
 
 fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -107,17 +107,21 @@ fn a_stream_over_aggregated_acks_keeps_its_rate_by_the_allowance() {
 }
 
 /// Arun et al., "Starvation in End-to-End Congestion Control", SIGCOMM 2022: jitter well above min_rtt, of
-/// which the flow beside it has none, takes its share.
+/// which the flow beside it has none, makes shares unfair. Which flow gets more is chance here: over 40 s the
+/// shares of four seeds lie from a fifth to two thirds. Over 200 s they are about half.
 #[test]
-fn jitter_above_min_rtt_takes_the_share_of_the_flow_that_has_it() {
+fn jitter_above_min_rtt_makes_shares_a_matter_of_chance() {
     for cc in ["bbr1", "bbr3"] {
-        let share = |jitter_ms| {
+        let spread = |jitter_ms| {
             let a = Flow { ack_jitter: ms(jitter_ms), ..flow(cc, 10, 0) };
-            let r = run(&scenario(vec![link(20, 1_000_000)], vec![a, flow(cc, 10, 100)], 10, 50));
-            r.summary.flows[0].share.expect("goodput")
+            let s = scenario(vec![link(20, 1_000_000)], vec![a, flow(cc, 10, 100)], 10, 50);
+            let share = |seed| run(&Scenario { seed, ..s.clone() }).summary.flows[0].share.expect("goodput");
+            let shares = [1, 2, 3, 4].map(share);
+            shares.iter().fold(0.0, |most: f64, s| most.max(*s))
+                - shares.iter().fold(1.0, |least: f64, s| least.min(*s))
         };
-        assert!((0.42..0.6).contains(&share(10)), "{cc}, 10 ms: {}", share(10));
-        assert!(share(80) < 0.38, "{cc}, 80 ms: {}", share(80));
+        assert!(spread(10) < 0.1, "{cc}, 10 ms: {}", spread(10));
+        assert!(spread(80) > 0.25, "{cc}, 80 ms: {}", spread(80));
     }
 }
 

@@ -2,6 +2,7 @@
 //! marks (Linux: __tcp_ack_snd_check, tcp_data_ecn_check, dctcp_ece_ack_update).
 
 use super::Receiver;
+use super::state::QUICK_ACKS_ON_MARK;
 use crate::config::Ecn;
 use crate::time::Nanos;
 use crate::wire::{Ack, AckWire, Block, EcnField, Segment, timestamp_ms};
@@ -11,18 +12,6 @@ use crate::wire::{Ack, AckWire, Block, EcnField, Segment, timestamp_ms};
 const DUP_ACKS: u32 = 3;
 
 impl Receiver {
-    /// Sends the SYN-ACK.
-    pub(super) fn answer_syn(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) {
-        if !self.acks.syn_seen {
-            self.acks.syn_seen = true;
-            self.acks.ecn = segment.cwr && self.config.ecn != Ecn::Off;
-            self.window.start(now);
-        }
-        self.acks.answer_syn = true;
-        self.acks.echo_ms = segment.timestamp_ms();
-        self.send_ack(now, wire);
-    }
-
     /// Processes the ECN field of `pkts` packets received as one. Returns true if an ACK must be sent at
     /// once.
     pub(super) fn process_mark(
@@ -38,7 +27,7 @@ impl Receiver {
         }
         if segment.ecn == EcnField::NotEct {
             if self.acks.ect_seen {
-                self.acks.enter_quickack_on_mark();
+                self.acks.enter_quickack(QUICK_ACKS_ON_MARK, self.window.pkts());
             }
             return false;
         }
@@ -50,7 +39,7 @@ impl Receiver {
             self.acks.ece = false; // RFC 3168, section 6.1.3
         }
         if is_ce && !self.acks.ece {
-            self.acks.enter_quickack_on_mark();
+            self.acks.enter_quickack(QUICK_ACKS_ON_MARK, self.window.pkts());
             self.acks.ece = true;
         }
         segment.cwr // the sender's cwnd may be so small that it waits for this ACK
@@ -75,9 +64,7 @@ impl Receiver {
         if full || at_once || self.acks.quickacks > 0 {
             self.send_ack(now, wire);
         } else if self.ooo_pkts == 0 && self.duplicate.is_none() {
-            if self.acks.delayed_until == Nanos::MAX {
-                self.acks.delayed_until = now + self.acks.ato;
-            }
+            self.acks.delay(now);
         } else if !self.compresses(now) {
             self.send_ack(now, wire);
         }
@@ -89,13 +76,11 @@ impl Receiver {
         let acks = &mut self.acks;
         let full = self.next - acks.acked >= u64::from(self.config.ack_every);
         if !full && acks.quickacks == 0 {
-            if acks.delayed_until == Nanos::MAX {
-                acks.delayed_until = now + acks.ato;
-            }
+            acks.delay(now);
             return;
         }
         acks.acked = self.next;
-        acks.quickacks = acks.quickacks.saturating_sub(1);
+        acks.lower_quickacks();
         acks.delayed_until = Nanos::MAX;
         let ack = Ack {
             next: self.next,
@@ -134,27 +119,36 @@ impl Receiver {
     pub(super) fn send_ack(&mut self, now: Nanos, wire: &mut impl AckWire) {
         let acks = &mut self.acks;
         acks.acked = self.next;
-        let syn = std::mem::take(&mut acks.answer_syn);
-        if !syn {
-            acks.quickacks = acks.quickacks.saturating_sub(1);
-        }
+        acks.lower_quickacks();
         acks.delayed_until = Nanos::MAX;
         acks.compressed = 0;
         acks.compressed_until = Nanos::MAX;
         acks.unreported_ce_pkts = 0;
-        let plain = (self.ooo_pkts == 0 && self.duplicate.is_none() && !syn) || !self.config.sack;
+        let plain = (self.ooo_pkts == 0 && self.duplicate.is_none()) || !self.config.sack;
+        let (rwnd_pkts, window) = self.advertise(false);
         let ack = Ack {
             next: self.next,
-            echo_ms: acks.echo_ms,
+            echo_ms: self.acks.echo_ms,
             sent_ms: timestamp_ms(now),
-            rwnd_pkts: self.window.pkts(),
-            syn,
-            ece: if syn { acks.ecn } else { acks.ece },
-            ce_pkts: acks.ce_pkts,
+            rwnd_pkts,
+            window,
+            ece: self.acks.ece,
+            ce_pkts: self.acks.ce_pkts,
             blocks: if plain { [Block::NONE; 3] } else { self.report_blocks() },
+            ..Ack::default()
         };
         let leaves = self.departure(now);
         wire.send(leaves, ack);
+    }
+
+    /// `rwnd_pkts` and `window` of an ACK that leaves now.
+    #[inline]
+    pub(super) fn advertise(&mut self, syn: bool) -> (u32, u8) {
+        if self.config.sack && self.window.is_constant() {
+            return (self.window.pkts(), 0);
+        }
+        let (rwnd_pkts, window) = self.window.advertise(self.next, self.unread_pkts + self.ooo_pkts, syn);
+        (rwnd_pkts, if self.config.sack { 0 } else { window })
     }
 
     #[cold]
@@ -164,7 +158,7 @@ impl Receiver {
 
     /// When an ACK that is created now leaves.
     #[inline]
-    fn departure(&mut self, now: Nanos) -> Nanos {
+    pub(super) fn departure(&mut self, now: Nanos) -> Nanos {
         let config = &self.config;
         if !config.delays_acks() {
             return now;

@@ -23,7 +23,7 @@ impl Receiver {
             };
         }
         let available = self.flush_gro(now, wire);
-        if segment.seq == Segment::SYN || segment.cwr {
+        if !segment.is_data() || segment.cwr {
             return available + self.receive(now, &segment, 1, wire);
         }
         self.gro = GroPacket { first: segment, pkts: 1, until: now + self.config.gro_ns };

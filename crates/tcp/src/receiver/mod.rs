@@ -4,6 +4,7 @@
 mod acks;
 mod blocks;
 mod gro;
+mod handshake;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,8 @@ use crate::config::ReceiverConfig;
 use crate::time::Nanos;
 use crate::wire::{AckWire, Block, Segment};
 use blocks::SackBlocks;
-use state::{Acks, GroPacket};
+use handshake::Handshake;
+use state::{Acks, GroPacket, QUICK_ACKS};
 use window::{DataArrival, ReceiveWindow};
 
 /// A change beyond this number of blocks ends SACK compression (Linux: TCP_SACK_BLOCKS_EXPECTED).
@@ -28,19 +30,22 @@ const KEPT_PKTS: u64 = 1024;
 #[repr(C)]
 pub struct Receiver {
     next: u64,
-    /// Only delayed ACKs matter: no GRO, ECN or autotuning, no packet out of order, no artificial delay.
+    /// Only delayed ACKs matter: no GRO and no ECN, no packet out of order, no artificial delay.
     fast_path: bool,
     acks: Acks,
     /// The packet that GRO assembles.
     gro: GroPacket,
     window: ReceiveWindow,
     config: ReceiverConfig,
+    handshake: Handshake,
     /// Packets received twice, which the next ACK reports as D-SACK.
     duplicate: Option<Block>,
     /// One past the highest packet received out of order.
     ooo_end: u64,
     /// Number of packets received out of order.
     ooo_pkts: u64,
+    /// Packets in order that the application has not read yet.
+    unread_pkts: u64,
     /// A bit per packet received out of order, from `next` to `ooo_end`.
     ooo: Bits,
     blocks: SackBlocks,
@@ -61,9 +66,11 @@ impl Receiver {
             ooo,
             ooo_end: 0,
             ooo_pkts: 0,
+            unread_pkts: 0,
             blocks: SackBlocks::default(),
             duplicate: None,
             acks: Acks::default(),
+            handshake: Handshake::NONE,
             gro: GroPacket::NONE,
             fast_path: false,
         }
@@ -88,14 +95,17 @@ impl Receiver {
         (next != Nanos::MAX).then_some(next)
     }
 
-    /// Runs the timers that have expired: GRO, delayed ACK, SACK compression. Returns the number of packets
-    /// that became available to the application.
+    /// Runs the timers that have expired: SYN-ACK, GRO, delayed ACK, SACK compression. Returns the number of
+    /// packets that became available to the application.
     pub fn on_timer(&mut self, now: Nanos, wire: &mut impl AckWire) -> u64 {
         let mut available = 0;
+        if !self.handshake.is_over() && self.acks.delayed_until <= now {
+            self.on_syn_ack_timeout(now, wire);
+        }
         if self.gro.until <= now {
             available = self.flush_gro(now, wire);
         }
-        if self.acks.on_timer(now) {
+        if self.handshake.is_over() && self.acks.on_timer(now) {
             self.send_ack(now, wire);
         }
         available
@@ -104,9 +114,13 @@ impl Receiver {
     /// Receives a segment. Returns the number of packets that became available to the application, in order.
     #[inline]
     pub fn on_segment(&mut self, now: Nanos, segment: Segment, wire: &mut impl AckWire) -> u64 {
-        if self.fast_path && segment.seq == self.next {
+        if self.fast_path
+            && segment.seq == self.next
+            && self.window.is_settled(now, segment.echo_ms, segment.seq + 1)
+        {
             self.acks.note_timestamp(&segment);
             self.next += 1;
+            self.acks.note_data(now, self.window.pkts());
             self.acknowledge_fast(now, wire);
             return 1;
         }
@@ -114,33 +128,57 @@ impl Receiver {
             0 => self.receive(now, &segment, 1, wire),
             _ => self.receive_gro(now, segment, wire),
         };
-        self.fast_path = self.ooo_pkts == 0 && self.duplicate.is_none() && self.allows_fast_path();
+        self.fast_path = self.ooo_pkts == 0
+            && self.duplicate.is_none()
+            && self.handshake.is_over()
+            && self.allows_fast_path();
         available
     }
 
     fn allows_fast_path(&self) -> bool {
-        self.config.gro_ns == 0 && !self.config.delays_acks() && !self.acks.ecn && !self.window.is_tuned()
+        self.config.gro_ns == 0
+            && !self.config.delays_acks()
+            && !self.acks.ecn
+            && self.config.sack
+            && self.window.is_constant()
     }
 
     /// Receives `pkts` consecutive packets from `segment` on as one.
     #[inline(never)]
     fn receive(&mut self, now: Nanos, segment: &Segment, pkts: u64, wire: &mut impl AckWire) -> u64 {
-        if segment.seq == Segment::SYN {
-            self.answer_syn(now, segment, wire);
+        if !(segment.is_data() & self.handshake.is_over()) && !self.shake_hands(now, segment, wire) {
             return 0;
         }
         self.acks.note_timestamp(segment);
         let mut at_once = self.acks.ecn && self.process_mark(now, segment, pkts, wire);
-        let before = self.next;
+        let (before, waiting_pkts) = (self.next, self.ooo_pkts);
         if segment.seq == self.next && self.ooo_pkts == 0 {
             self.next += pkts;
         } else {
             at_once |= self.on_disorder(segment.seq..segment.seq + pkts);
         }
-        let ooo_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
-        let data = DataArrival { pkts, prior_next: before, next: self.next, ooo_pkts };
-        self.window.on_data(now, segment.echo_ms, data);
+        let in_order = self.next > before;
+        if in_order {
+            self.acks.note_data(now, self.window.pkts());
+        }
+        let data = DataArrival { pkts, prior_next: before, next: self.next, waiting_pkts };
+        // without SACK rwnd stays while packets are out of order, since their ACKs count as duplicates only
+        // then
+        let opens = in_order || (self.config.sack && segment.seq > self.next);
+        if self.window.on_data(now, segment.echo_ms, data, opens) {
+            self.acks.rwnd_opened();
+        }
+        self.unread_pkts = self.next - before;
         self.acknowledge(now, at_once, wire);
+        self.unread_pkts = 0;
+        let ooo_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
+        if !in_order && ooo_pkts > 0 {
+            self.window.on_disorder(ooo_pkts);
+        }
+        if in_order {
+            let first_end = (segment.seq + pkts).min(self.next);
+            self.window.on_read(now, first_end, self.next, ooo_pkts);
+        }
         self.next - before
     }
 
@@ -154,7 +192,8 @@ impl Receiver {
             if seq < self.next || (seq < self.ooo_end && self.ooo.get(seq)) {
                 duplicate = Some(Block { start: duplicate.map_or(seq, |b| b.start), end: seq + 1 });
                 if seq < self.next {
-                    self.acks.enter_quickack(); // an unnecessary retransmission (Linux: tcp_send_dupack)
+                    // an unnecessary retransmission (Linux: tcp_send_dupack)
+                    self.acks.enter_quickack(QUICK_ACKS, self.window.pkts());
                     at_once = true;
                 }
             } else if seq == self.next {

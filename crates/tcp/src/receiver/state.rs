@@ -1,16 +1,21 @@
 //! The parts of a receiver's state: ACKs that are delayed or compressed, and the packet that GRO assembles.
 
-use crate::time::Nanos;
+use crate::rtt::{RTO_INITIAL_US, RTO_MIN_US, Rtt};
+use crate::time::{JIFFY_US, Nanos, US, expiry, jiffies};
 use crate::wire::{EcnField, Segment};
 
-/// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN).
+/// The shortest delay of an ACK, ns: 40 ms (Linux: TCP_ATO_MIN, TCP_DELACK_MIN).
 const ATO_MIN: Nanos = 40_000_000;
-/// The longest delay of an ACK, ns: 200 ms (Linux: TCP_DELACK_MAX).
-const ATO_MAX: Nanos = 200_000_000;
-/// ACKs that are not delayed at the start and after duplicates (Linux: TCP_MAX_QUICKACKS).
-const QUICK_ACKS: u32 = 16;
+/// The longest delay of an ACK, ns: a jiffy of 4 ms less than the shortest RTO of 200 ms (Linux:
+/// tcp_delack_max). An RTT of more than [`ATO_MIN`] is less.
+const ATO_MAX: Nanos = 196_000_000;
+/// ACKs that are not delayed at the start, after a long gap and after duplicates (Linux: TCP_MAX_QUICKACKS).
+pub(super) const QUICK_ACKS: u32 = 16;
 /// ACKs that are not delayed after a mark, since the sender's cwnd may be small (Linux: __tcp_ecn_check_ce).
-const QUICK_ACKS_ON_MARK: u32 = 2;
+pub(super) const QUICK_ACKS_ON_MARK: u32 = 2;
+/// Of an rwnd that holds less than two packets, this number of ACKs is not delayed (Linux:
+/// tcp_incr_quickack).
+const QUICK_ACKS_LEAST: u32 = 2;
 /// Accurate ECN: this number of packets with CE is acknowledged at once. RFC 9768, section 3.2.2.5.1, has 2
 /// while data is unacknowledged, and a packet of data with CE always is.
 const CE_PKTS_PER_ACK: u16 = 2;
@@ -29,16 +34,28 @@ pub(super) struct Acks {
     pub(super) unreported_ce_pkts: u16,
     /// ECN-capable packets have arrived, so one that is not is probably a retransmission.
     pub(super) ect_seen: bool,
-    pub(super) syn_seen: bool,
-    pub(super) answer_syn: bool,
     /// `next` in the last ACK sent.
     pub(super) acked: u64,
     /// The timestamp to echo: of the segment that advanced the last ACK, or would have (RFC 7323, section
     /// 4.3).
     pub(super) echo_ms: u32,
+    /// ACKs that are not delayed (Linux: icsk_ack.quick).
     pub(super) quickacks: u32,
-    pub(super) ato: Nanos,
-    /// Deadlines of a delayed ACK and of compressed SACKs; `Nanos::MAX`: there are none.
+    /// How long after a segment the timer of its ACK fires: `ato`, at most `delay_max`, and its lateness.
+    delay: Nanos,
+    /// When a segment last arrived in order, or the connection was established (Linux: icsk_ack.lrcvtime).
+    last_data: Nanos,
+    /// A segment that follows before this time is over changes no delay; 0: any may.
+    quiet: Nanos,
+    /// The delay of an ACK, before it is bounded; 0: no segment has arrived in order, and no quick ACK has
+    /// left (Linux: icsk_ack.ato).
+    ato: Nanos,
+    /// The longest delay of an ACK: an RTT, within [`ATO_MIN`] and [`ATO_MAX`].
+    delay_max: Nanos,
+    /// The receiver's own RTO: a longer gap ends with quick ACKs, since the sender starts slowly again.
+    rto: Nanos,
+    /// Deadlines of a delayed ACK, or of the next SYN-ACK during the handshake, and of compressed SACKs;
+    /// `Nanos::MAX`: there are none.
     pub(super) delayed_until: Nanos,
     pub(super) compressed_until: Nanos,
     pub(super) compressed: u32,
@@ -58,12 +75,15 @@ impl Default for Acks {
             ce_pkts: 0,
             unreported_ce_pkts: 0,
             ect_seen: false,
-            syn_seen: false,
-            answer_syn: false,
             acked: 0,
             echo_ms: 0,
-            quickacks: QUICK_ACKS,
-            ato: ATO_MIN,
+            quickacks: 0,
+            delay: expiry(0, 0),
+            last_data: 0,
+            quiet: 0,
+            ato: 0,
+            delay_max: ATO_MAX,
+            rto: RTO_INITIAL_US * US,
             delayed_until: Nanos::MAX,
             compressed_until: Nanos::MAX,
             compressed: 0,
@@ -87,7 +107,7 @@ impl Acks {
             return true;
         }
         if self.delayed_until <= now {
-            self.ato = (self.ato * 2).min(ATO_MAX); // no second segment arrived in time
+            self.set_ato(self.ato * 2); // no second segment arrived in time
             return true;
         }
         false
@@ -104,10 +124,86 @@ impl Acks {
         self.compressed > 0
     }
 
-    /// Delays no ACKs for a while (Linux: tcp_enter_quickack_mode).
-    pub(super) fn enter_quickack(&mut self) {
-        self.quickacks = self.quickacks.max(QUICK_ACKS);
-        self.ato = ATO_MIN;
+    /// The connection is established. If the handshake tells the RTT, that is `rtt_us`.
+    pub(super) fn start(&mut self, now: Nanos, rtt_us: Option<u64>) {
+        self.last_data = now;
+        let Some(rtt_us) = rtt_us else { return };
+        let mut estimate = Rtt::new(RTO_MIN_US);
+        estimate.sample(rtt_us, 0, 0);
+        self.rto = estimate.rto_ns();
+        self.delay_max = (rtt_us * US).clamp(ATO_MIN, ATO_MAX);
+        self.set_ato(self.ato);
+    }
+
+    fn set_ato(&mut self, ato: Nanos) {
+        self.ato = ato.min(self.rto);
+        self.delay = expiry(0, jiffies(self.ato.min(self.delay_max) / US));
+        self.quiet = if self.ato == ATO_MIN { ATO_MIN / 2 } else { 0 };
+    }
+
+    /// A segment arrives in order: the delay of ACKs follows the time between such segments (Linux:
+    /// tcp_event_data_recv).
+    #[inline]
+    pub(super) fn note_data(&mut self, now: Nanos, rwnd_pkts: u32) {
+        if now - self.last_data >= self.quiet {
+            self.note_gap(now, rwnd_pkts);
+        }
+        self.last_data = now;
+    }
+
+    #[cold]
+    fn note_gap(&mut self, now: Nanos, rwnd_pkts: u32) {
+        let gap = now - self.last_data;
+        if self.ato == 0 {
+            self.enter_quickack(QUICK_ACKS, rwnd_pkts);
+        } else if gap <= ATO_MIN / 2 {
+            self.set_ato(self.ato / 2 + ATO_MIN / 2);
+        } else if gap < self.ato {
+            self.set_ato(self.ato / 2 + gap);
+        } else if gap > self.rto + JIFFY_US * US / 2 {
+            // half a jiffy, since Linux counts how many begin within the gap
+            self.raise_quickacks(QUICK_ACKS, rwnd_pkts);
+        }
+    }
+
+    /// The next ACKs are not delayed: as many as half of rwnd has packets, at most `most` (Linux:
+    /// tcp_incr_quickack).
+    fn raise_quickacks(&mut self, most: u32, rwnd_pkts: u32) {
+        let half_of_rwnd = match rwnd_pkts / 2 {
+            0 => QUICK_ACKS_LEAST,
+            pkts => pkts,
+        };
+        self.quickacks = self.quickacks.max(most.min(half_of_rwnd));
+    }
+
+    /// rwnd has opened further, so one ACK more is not delayed (Linux: tcp_grow_window sets the lowest bit).
+    pub(super) fn rwnd_opened(&mut self) {
+        self.quickacks |= 1;
+    }
+
+    /// Delays no ACKs for a while, `most` at most (Linux: tcp_enter_quickack_mode).
+    pub(super) fn enter_quickack(&mut self, most: u32, rwnd_pkts: u32) {
+        self.raise_quickacks(most, rwnd_pkts);
+        self.set_ato(ATO_MIN);
+    }
+
+    /// An ACK leaves, so one fewer is sent without delay (Linux: tcp_dec_quickack_mode).
+    #[inline]
+    pub(super) fn lower_quickacks(&mut self) {
+        if self.quickacks > 0 {
+            self.quickacks -= 1;
+            if self.quickacks == 0 {
+                self.set_ato(ATO_MIN);
+            }
+        }
+    }
+
+    /// Delays the ACK that is due (Linux: tcp_send_delayed_ack).
+    #[inline]
+    pub(super) fn delay(&mut self, now: Nanos) {
+        if self.delayed_until == Nanos::MAX {
+            self.delayed_until = now + self.delay;
+        }
     }
 
     /// Accurate ECN: counts packets that arrived with CE. Returns true if an ACK must be sent at once: for
@@ -121,11 +217,6 @@ impl Acks {
         self.ce_pkts = self.ce_pkts.wrapping_add(pkts as u16);
         self.unreported_ce_pkts = self.unreported_ce_pkts.saturating_add(pkts as u16);
         changes || self.unreported_ce_pkts >= CE_PKTS_PER_ACK
-    }
-
-    pub(super) fn enter_quickack_on_mark(&mut self) {
-        self.quickacks = self.quickacks.max(QUICK_ACKS_ON_MARK);
-        self.ato = ATO_MIN;
     }
 }
 

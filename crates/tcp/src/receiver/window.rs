@@ -1,38 +1,66 @@
 //! rwnd: constant, or autotuned to the data that the application reads in a round trip (dynamic right-sizing,
 //! Fisk and Feng 2001; Linux: tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window).
+//!
+//! A receiver that never limits its sender tunes, too, without advertising it: while rwnd opens, Linux delays
+//! no ACKs.
 
 use crate::config::Window;
 use crate::time::{Nanos, US};
 use crate::wire::timestamp_ms;
 
-/// The initial rwnd, bytes: half of Linux's `tcp_rmem[1]`, since the other half is for overhead.
-const START_BYTES: u64 = 65_536;
+/// Memory for data that is not read yet, bytes (Linux: the default of `tcp_rmem[1]`).
+const START_MEMORY_BYTES: u64 = 131_072;
+/// A packet takes a buffer of a power of two for payload, headers and what describes the buffer (52, 64 and
+/// 320 bytes), and 256 bytes that describe the packet: 2304 of 1448 (Linux: truesize).
+const BUFFER_OVERHEAD_BYTES: u64 = 52 + 64 + 320;
+/// What describes a packet, bytes (Linux: struct sk_buff).
+const PACKET_OVERHEAD_BYTES: u64 = 256;
+/// Shares of memory that are payload are in 1/256 (Linux: scaling_ratio).
+const WHOLE: u64 = 256;
+/// The unit of the window field, bytes: with a largest receive buffer of 64 MiB (Linux:
+/// tcp_select_initial_window).
+const SCALE: u64 = 2048;
 /// The assumed amount of data of the first round, packets (Linux: TCP_INIT_CWND).
 const FIRST_ROUND_PKTS: u64 = 10;
-/// rwnd grows by this number of packets per packet that arrives, up to the limit of autotuning (Linux:
-/// tcp_grow_window).
-const OPENING_PKTS: u64 = 2;
 
-/// The rwnd that a receiver advertises.
-#[derive(Debug, Clone)]
-pub(super) struct ReceiveWindow {
-    pkts: u64,
-    tuning: Option<Tuning>,
+/// The memory that a packet of this payload takes, bytes.
+fn packet_memory(mss: u64) -> u64 {
+    (mss + BUFFER_OVERHEAD_BYTES).next_power_of_two() + PACKET_OVERHEAD_BYTES
 }
 
+/// How much of it is payload, in 1/[`WHOLE`].
+fn ratio(mss: u64) -> u64 {
+    mss * WHOLE / packet_memory(mss)
+}
+
+/// The rwnd that a receiver advertises, bytes.
 #[derive(Debug, Clone)]
-struct Tuning {
-    /// The largest rwnd of the configuration.
-    most_pkts: u64,
-    /// The largest rwnd for now (Linux: window_clamp).
-    limit_pkts: u64,
+pub(super) struct ReceiveWindow {
+    /// `None`: it is autotuned. `u64::MAX`: it limits nothing.
+    advertised: Option<u64>,
+    /// The same in whole packets, or what is open of it.
+    pkts: u32,
+    /// Up to where it opens for now (Linux: rcv_ssthresh).
+    open: u64,
+    /// The largest `open` for now (Linux: window_clamp).
+    limit: u64,
+    /// The largest `limit` of the configuration.
+    most: u64,
+    mss: u64,
+    /// By how much a packet that is not read yet lowers `limit`.
+    unread: u64,
+    /// The right edge of rwnd, which never moves back.
+    edge: u64,
     rtt: Rtt,
-    /// When the current round began.
+    /// Data in order below this one neither opens rwnd nor ends a measurement of the RTT by window.
+    settled_until: u64,
+    /// When the current round began, and when it ends at the earliest.
     round_start: Nanos,
+    round_end: Nanos,
     /// The first packet of the current round.
     round_next: u64,
-    /// The most packets that the application read in a round.
-    read_pkts: u64,
+    /// The most that the application read in a round (Linux: rcvq_space.space).
+    read: u64,
 }
 
 /// The receiver's RTT estimate, times 8; 0: none (Linux: rcv_rtt_est).
@@ -40,16 +68,10 @@ struct Tuning {
 struct Rtt {
     us_8: u64,
     last_echo_ms: u32,
-    /// The window of data that is measured now.
-    measured: Option<MeasuredWindow>,
-}
-
-/// A window of data whose duration is an upper bound of the RTT.
-#[derive(Debug, Clone, Copy)]
-struct MeasuredWindow {
-    /// One past its last packet.
-    end: u64,
-    started: Nanos,
+    /// A window of data whose duration is an upper bound of the RTT: one past its last packet.
+    measured_end: u64,
+    /// When it began.
+    measured_start: Nanos,
 }
 
 /// Data that arrived in one segment, or in one packet of GRO.
@@ -60,85 +82,174 @@ pub(super) struct DataArrival {
     /// The next packet in order, before and after.
     pub(super) prior_next: u64,
     pub(super) next: u64,
-    /// Distance of the highest packet received out of order from `next`.
-    pub(super) ooo_pkts: u64,
+    /// Packets that waited for a hole before.
+    pub(super) waiting_pkts: u64,
 }
 
 impl ReceiveWindow {
     /// The window of a connection whose full segments have `mss_bytes`.
     pub(super) fn new(config: Window, mss_bytes: u32) -> Self {
-        // whole packets, at least one
-        let pkts = |bytes: u64| (bytes / u64::from(mss_bytes.max(1))).clamp(1, u64::from(u32::MAX));
-        match config {
-            Window::Ample => ReceiveWindow { pkts: u64::from(u32::MAX), tuning: None },
-            Window::Fixed(bytes) => ReceiveWindow { pkts: pkts(bytes), tuning: None },
-            Window::Autotuned(bytes) => {
-                let most_pkts = pkts(bytes);
-                let start = pkts(START_BYTES).min(most_pkts);
-                let tuning = Tuning {
-                    most_pkts,
-                    limit_pkts: start,
-                    rtt: Rtt::default(),
-                    round_start: 0,
-                    round_next: 0,
-                    read_pkts: FIRST_ROUND_PKTS.min(start),
-                };
-                ReceiveWindow { pkts: start, tuning: Some(tuning) }
-            }
-        }
+        let mss = u64::from(mss_bytes.max(1));
+        let unread = packet_memory(mss) * ratio(mss) / WHOLE;
+        let (advertised, most) = match config {
+            Window::Ample => (Some(u64::MAX), u64::MAX),
+            Window::Fixed(bytes) => (Some(bytes), 0),
+            // beside the packet that arrives last, which is not read yet
+            Window::Autotuned(bytes) => (None, bytes.saturating_add(unread)),
+        };
+        // half of the memory is taken to be payload before the first packet arrives
+        let start = START_MEMORY_BYTES / 2;
+        let mut window = ReceiveWindow {
+            advertised,
+            pkts: 0,
+            // whole packets, of what the memory holds (Linux: tcp_select_initial_window)
+            open: (start / mss * mss).min(most.saturating_sub(unread)),
+            // from the first packet on it is known how much payload the memory holds (Linux:
+            // tcp_measure_rcv_mss)
+            limit: (START_MEMORY_BYTES * ratio(mss) / WHOLE).min(most),
+            most,
+            mss,
+            unread,
+            edge: 0,
+            rtt: Rtt::default(),
+            settled_until: 0,
+            round_start: 0,
+            round_end: Nanos::MAX,
+            round_next: 0,
+            read: FIRST_ROUND_PKTS * mss,
+        };
+        window.set_pkts();
+        window
     }
 
-    /// rwnd in packets from the next in order.
+    /// True if rwnd is the same at all times, so that [`ReceiveWindow::advertise`] may be left out.
+    pub(super) fn is_constant(&self) -> bool {
+        self.advertised.is_some()
+    }
+
+    /// rwnd in whole packets, as far as it is open; at least one, and `u32::MAX` without limit.
     #[inline]
     pub(super) fn pkts(&self) -> u32 {
-        self.pkts as u32 // at most u32::MAX, see new()
+        self.pkts
     }
 
-    pub(super) fn is_tuned(&self) -> bool {
-        self.tuning.is_some()
+    fn set_pkts(&mut self) {
+        self.pkts = match self.advertised {
+            Some(u64::MAX) => u32::MAX,
+            advertised => self.whole_pkts(advertised.unwrap_or(self.open)),
+        };
+    }
+
+    fn whole_pkts(&self, bytes: u64) -> u32 {
+        u32::try_from((bytes / self.mss).max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// The window of an ACK of everything below `next`, with `unread_pkts` packets in memory: in whole
+    /// packets, and the low bits of its field. A SYN-ACK's is not scaled (RFC 7323, section 2.2; Linux:
+    /// tcp_select_window).
+    pub(super) fn advertise(&mut self, next: u64, unread_pkts: u64, syn: bool) -> (u32, u8) {
+        let next = next * self.mss;
+        let free = self.limit.saturating_sub(unread_pkts * self.unread).min(self.open);
+        let window = free.max(self.edge.saturating_sub(next));
+        let scaled = if syn { window / SCALE } else { window.div_ceil(SCALE) };
+        if !syn {
+            self.edge = next + scaled * SCALE;
+        }
+        let pkts = match self.advertised {
+            // no rounding beyond what was asked for
+            None => self.whole_pkts(window.max(scaled * SCALE).min(self.most - self.unread)),
+            Some(_) => self.pkts,
+        };
+        (pkts, scaled as u8)
     }
 
     /// Starts the first round, when the connection is established.
     pub(super) fn start(&mut self, now: Nanos) {
-        if let Some(t) = &mut self.tuning {
-            (t.round_start, t.round_next) = (now, 0);
-        }
+        self.round_start = now;
     }
 
-    /// Autotunes rwnd when data arrives. `echo_ms`: the timestamp that it echoes.
+    /// A packet in order arrives that makes `next` the next one. Returns true if that changes nothing here,
+    /// but for the RTT; otherwise [`ReceiveWindow::on_data`] and [`ReceiveWindow::on_read`] must follow.
     #[inline]
-    pub(super) fn on_data(&mut self, now: Nanos, echo_ms: u32, data: DataArrival) {
-        let DataArrival { pkts: arrived, prior_next, next, ooo_pkts } = data;
-        if let Some(t) = &mut self.tuning {
-            t.rtt.sample_by_timestamp(now, echo_ms);
-            if next > prior_next {
-                t.rtt.sample_by_window(now, next, self.pkts);
-            }
-            let room = t.limit_pkts.saturating_sub(self.pkts);
-            self.pkts += room.min(OPENING_PKTS * arrived);
-            if next > prior_next {
-                t.end_round(now, next, ooo_pkts);
-            }
+    pub(super) fn is_settled(&mut self, now: Nanos, echo_ms: u32, next: u64) -> bool {
+        if echo_ms != self.rtt.last_echo_ms {
+            self.sample_by_timestamp(now, echo_ms);
+        }
+        next < self.settled_until && now < self.round_end
+    }
+
+    /// Samples the RTT by timestamp, and so changes when the round ends.
+    fn sample_by_timestamp(&mut self, now: Nanos, echo_ms: u32) {
+        self.rtt.sample_by_timestamp(now, echo_ms);
+        self.end_round_after(self.rtt.us_8 >> 3);
+    }
+
+    /// How much further rwnd may open while `unread_pkts` packets are in memory.
+    fn room(&self, unread_pkts: u64) -> u64 {
+        self.limit.saturating_sub(self.open).saturating_sub(unread_pkts * self.unread)
+    }
+
+    /// Data arrives, of which the application has read nothing yet. `echo_ms`: the timestamp that it echoes.
+    /// With `opens`, rwnd may open. Returns true if it has.
+    pub(super) fn on_data(&mut self, now: Nanos, echo_ms: u32, data: DataArrival, opens: bool) -> bool {
+        self.sample_by_timestamp(now, echo_ms);
+        if data.next > data.prior_next && data.next >= self.rtt.measured_end {
+            self.rtt.sample_by_window(now, data.next, self.open / self.mss);
+            self.end_round_after(self.rtt.us_8 >> 3);
+        }
+        // a packet out of order is added to the memory afterwards (Linux: tcp_data_queue_ofo)
+        let in_memory = if data.next > data.prior_next { data.pkts } else { 0 };
+        let room = self.room(in_memory + data.waiting_pkts);
+        let grows = opens && room > 0;
+        if grows {
+            // Linux: tcp_grow_window
+            self.open += room.min(2 * data.pkts * self.mss);
+            self.set_pkts();
+        }
+        self.settle();
+        grows
+    }
+
+    /// The application reads packets up to `next`, of which the first ends at `first_end`.
+    #[inline]
+    pub(super) fn on_read(&mut self, now: Nanos, first_end: u64, next: u64, ooo_pkts: u64) {
+        if now >= self.round_end {
+            self.end_round(now, first_end, next, ooo_pkts);
         }
     }
-}
 
-impl Tuning {
-    /// Once per RTT, sets the limit of rwnd from the data read in it.
-    fn end_round(&mut self, now: Nanos, next: u64, ooo_pkts: u64) {
-        let rtt_us = self.rtt.us_8 >> 3;
-        if self.rtt.us_8 == 0 || (now - self.round_start) / US < rtt_us {
-            return;
+    fn settle(&mut self) {
+        self.settled_until = if self.room(1) == 0 { self.rtt.measured_end } else { 0 };
+    }
+
+    fn end_round_after(&mut self, rtt_us: u64) {
+        self.round_end = if rtt_us == 0 { Nanos::MAX } else { self.round_start + rtt_us * US };
+    }
+
+    /// Once per RTT, sets the limit of rwnd from the data read in it. The round ends with the first packet of
+    /// those that are read; what is still to be read counts against it (Linux: tcp_rcv_space_adjust).
+    fn end_round(&mut self, now: Nanos, first_end: u64, next: u64, ooo_pkts: u64) {
+        let read = (first_end - self.round_next).saturating_sub(next - first_end).saturating_mul(self.mss);
+        (self.round_start, self.round_next) = (now, first_end);
+        self.end_round_after(self.rtt.us_8 >> 3);
+        if read > self.read {
+            let prior = std::mem::replace(&mut self.read, read);
+            self.raise_limit(prior, ooo_pkts);
         }
-        let read = next - self.round_next;
-        (self.round_start, self.round_next) = (now, next);
-        if read <= self.read_pkts {
-            return;
-        }
-        // Twice, since rwnd takes effect an RTT later; and the sender may grow by as much as it just did.
-        let growth = 2 * read * (read - self.read_pkts) / self.read_pkts;
-        self.read_pkts = read;
-        self.limit_pkts = self.limit_pkts.max((2 * read + 2 * growth + ooo_pkts).min(self.most_pkts));
+    }
+
+    /// Packets wait for a hole: there must be room for them, too.
+    pub(super) fn on_disorder(&mut self, ooo_pkts: u64) {
+        self.raise_limit(self.read, ooo_pkts);
+    }
+
+    /// Linux: tcp_rcvbuf_grow.
+    fn raise_limit(&mut self, prior_read: u64, ooo_pkts: u64) {
+        // twice, since rwnd takes effect an RTT later; and the sender may grow by as much as it just did
+        let growth = (2 * self.read).saturating_mul(self.read - prior_read) / prior_read;
+        let wanted = 2 * (self.read + growth) + ooo_pkts * self.mss;
+        self.limit = self.limit.max(wanted.min(self.most));
+        self.settle();
     }
 }
 
@@ -163,15 +274,12 @@ impl Rtt {
 
     /// Samples the time in which a window of data arrives: at least an RTT.
     fn sample_by_window(&mut self, now: Nanos, next: u64, rwnd_pkts: u64) {
-        if let Some(window) = self.measured {
-            if next < window.end {
-                return;
-            }
-            let sample_8us = (((now - window.started) / US).max(1)) << 3;
+        if self.measured_end > 0 {
+            let sample_8us = (((now - self.measured_start) / US).max(1)) << 3;
             if self.us_8 == 0 || sample_8us < self.us_8 {
                 self.us_8 = sample_8us;
             }
         }
-        self.measured = Some(MeasuredWindow { end: next + rwnd_pkts, started: now });
+        (self.measured_end, self.measured_start) = (next + rwnd_pkts.max(1), now);
     }
 }

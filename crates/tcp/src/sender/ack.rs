@@ -4,6 +4,7 @@
 use super::Sender;
 use super::state::{AckInfo, Delivered, REORDERING_MAX_PKTS, SentTimes};
 use crate::control::Control;
+use crate::rtt::since_echo_us;
 use crate::scoreboard::{Transmission, mark};
 use crate::time::{Nanos, US};
 use crate::wire::{Ack, Block, timestamp_ms};
@@ -11,34 +12,23 @@ use crate::wire::{Ack, Block, timestamp_ms};
 impl<C: Control> Sender<C> {
     /// Applies the ACK to the scoreboard and samples the RTT.
     pub(super) fn process_ack(&mut self, now: Nanos, ack: &Ack, rwnd_opened: bool) -> AckInfo {
-        let mut info = self.new_info(rwnd_opened, ack);
-        let prior_delivered = self.rate.delivered_pkts;
+        let ece = ack.ece && self.ecn.is_on();
+        let mut info = AckInfo { prior_una: self.board.una(), rwnd_opened, ece, ..AckInfo::default() };
+        let (prior_delivered, prior_out) = (self.rate.delivered_pkts, self.board.packets_out());
         if ack.next > info.prior_una {
             self.recovery.timeouts_in_a_row = 0;
         }
         let prior_fack = self.board.fack();
-        self.process_sacks(now, ack, &mut info);
+        if !ack.blocks[0].is_empty() && self.config.sack {
+            self.process_sacks(now, ack, &mut info);
+        }
         self.process_cumulative_ack(now, ack, &mut info, prior_fack);
         info.ece |= self.count_marks(ack, self.rate.delivered_pkts.wrapping_sub(prior_delivered));
         self.sample_rtt(now, ack, &mut info);
-        self.sample_for_growth(now, &info);
-        info
-    }
-
-    /// Processes an ACK while nothing is outstanding. Only a D-SACK matters: it may show that a reduction or
-    /// a tail loss probe was needless (Linux: tcp_ack, no_queue).
-    pub(super) fn process_ack_of_nothing(&mut self, now: Nanos, ack: &Ack, rwnd_opened: bool) {
-        let mut info = self.new_info(rwnd_opened, ack);
-        self.process_sacks(now, ack, &mut info);
-        if info.dsack {
-            self.run_recovery(now, ack, &mut info);
+        if prior_out > 0 {
+            self.sample_for_growth(now, &info);
         }
-        self.on_probe_ack(now, ack, &mut info);
-    }
-
-    fn new_info(&self, rwnd_opened: bool, ack: &Ack) -> AckInfo {
-        let ece = ack.ece && self.ecn.is_on();
-        AckInfo { prior_una: self.board.una(), rwnd_opened, ece, ..AckInfo::default() }
+        info
     }
 
     fn process_cumulative_ack(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo, prior_fack: u64) {
@@ -91,9 +81,6 @@ impl<C: Control> Sender<C> {
     }
 
     fn process_sacks(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo) {
-        if ack.blocks[0].is_empty() || !self.config.sack {
-            return;
-        }
         let nxt = self.board.nxt();
         let mut blocks = ack.blocks.map(|b| Block { start: b.start, end: b.end.min(nxt) });
         if has_dsack(ack) {
@@ -210,34 +197,9 @@ impl<C: Control> Sender<C> {
     }
 }
 
-/// The age of the echoed timestamp in us, with the resolution of a millisecond; `None` if it lies in the
-/// future. Packets that do not wait for the pacer carry the departure time that the pacer gave them (Linux:
-/// tcp_rtt_tsopt_us).
-fn since_echo_us(now: Nanos, echo_ms: u32) -> Option<u64> {
-    /// A millisecond, us.
-    const MS_US: u32 = 1000;
-    let ms = timestamp_ms(now).wrapping_sub(echo_ms);
-    (ms < i32::MAX as u32 / MS_US).then(|| u64::from(ms.max(1)) * u64::from(MS_US))
-}
-
 /// True if the first block is a D-SACK: it lies below the cumulative ACK or inside the second block (RFC
 /// 2883).
 fn has_dsack(ack: &Ack) -> bool {
     let [first, second, _] = ack.blocks;
     first.start < ack.next || (!second.is_empty() && second.contains(first))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_age_of_an_echo_is_at_least_a_millisecond_and_unknown_if_it_lies_in_the_future() {
-        let at = |ms: u64| ms * 1000 * US;
-        assert_eq!(since_echo_us(at(500), timestamp_ms(at(430))), Some(70_000));
-        assert_eq!(since_echo_us(at(500), timestamp_ms(at(500))), Some(1_000));
-        assert_eq!(since_echo_us(at(500), timestamp_ms(at(501))), None);
-        let wrapped = at(1 << 32);
-        assert_eq!(since_echo_us(wrapped + at(5), timestamp_ms(wrapped - at(5))), Some(10_000));
-    }
 }

@@ -20,7 +20,7 @@ const ACE_VALUES: u32 = 8;
 impl<C: Control> Sender<C> {
     /// The SYN-ACK says whether the receiver agrees to ECN.
     pub(super) fn start_ecn(&mut self, syn_ack: &Ack) {
-        if syn_ack.ece && !self.syn_retransmitted {
+        if syn_ack.ece && self.handshake.may_request_ecn() {
             self.ecn.field = match self.config.ecn {
                 Ecn::Off => EcnField::NotEct,
                 Ecn::Classic | Ecn::Dctcp | Ecn::Accurate => EcnField::Ect0,

@@ -11,7 +11,8 @@ use crate::time::{Nanos, US};
 use crate::wire::Ack;
 
 impl<C: Control> Sender<C> {
-    /// True if the ACK is of new data, and nothing is SACKed, lost, retransmitted, marked or probed.
+    /// True if the ACK is of new data, and nothing is SACKed, lost, retransmitted, marked or probed. Without
+    /// SACK windows matter, too.
     #[inline]
     pub(super) fn is_fast_path(&self, ack: &Ack) -> bool {
         #[cfg(test)]
@@ -19,6 +20,7 @@ impl<C: Control> Sender<C> {
             return false;
         }
         self.ca_state == CaState::Open
+            && self.config.sack
             && self.board.is_clean()
             && ack.next > self.board.una()
             && ack.blocks[0].is_empty()

@@ -12,14 +12,16 @@ mod congestion;
 mod dup_acks;
 mod ecn;
 mod fast_path;
+mod handshake;
 mod recovery;
 mod state;
 mod timers;
 mod transmit;
 
 use fairpace_cc::{CaState, INFINITE, Kind, Observation};
+use fairpace_scenario::ns;
 
-use crate::config::{Ecn, Sending};
+use crate::config::Sending;
 use crate::control::Control;
 use crate::pacer::Pacer;
 use crate::rack::Rack;
@@ -27,7 +29,8 @@ use crate::rate::Rate;
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 use crate::time::{Nanos, US};
-use crate::wire::{Ack, Segment, Wire};
+use crate::wire::{Ack, Wire};
+use handshake::Handshake;
 use state::{AckCounts, CwndUse, EcnState, Recovery, RecoveryAction, Timer};
 
 /// Counts since the start of the connection.
@@ -87,8 +90,9 @@ pub struct Sender<C: Control> {
     stats: SenderStats,
     /// Buffer for [`Scoreboard::swap_losses`].
     loss_buffer: Vec<u64>,
-    syn_sent: Nanos,
-    syn_retransmitted: bool,
+    handshake: Handshake,
+    /// The window field of the last ACK that changed it, see [`Ack::window`].
+    window: u8,
     params: C::Params,
 }
 
@@ -122,7 +126,7 @@ impl<C: Control> Sender<C> {
             control: None,
             board,
             rate: Rate::default(),
-            rtt: Rtt::new(),
+            rtt: Rtt::new(ns(config.rto_min) / US),
             rack: Rack::new(),
             pacer: Pacer::new(false, config.mss_bytes()),
             recovery: Recovery::new(),
@@ -135,23 +139,13 @@ impl<C: Control> Sender<C> {
             rwnd_end: 0,
             cwnd_use: CwndUse::default(),
             last_sent: 0,
-            syn_sent: 0,
-            syn_retransmitted: false,
+            handshake: Handshake::default(),
+            window: 0,
             echo_ms: 0,
             ecn: EcnState::default(),
             loss_buffer,
             stats: SenderStats::default(),
         }
-    }
-
-    /// Opens the connection: sends a SYN.
-    pub fn connect(&mut self, now: Nanos, wire: &mut impl Wire) {
-        self.syn_sent = now;
-        self.timer = Timer::Retransmit(now + self.rtt.rto_ns());
-        // RFC 3168, section 6.1.1.1: a retransmitted SYN does not request ECN, since the request may be why
-        // it was lost
-        let requests_ecn = self.config.ecn != Ecn::Off && !self.syn_retransmitted;
-        wire.send(Segment { seq: Segment::SYN, sent: now, cwr: requests_ecn, ..Segment::default() });
     }
 
     /// The application writes `pkts` packets; `u64::MAX` for a transfer without end.
@@ -169,7 +163,7 @@ impl<C: Control> Sender<C> {
         self.written = self.board.nxt();
     }
 
-    /// True when all data written has been acknowledged.
+    /// True when all data written has been acknowledged, or the connection has failed.
     pub fn is_idle(&self) -> bool {
         self.board.una() == self.written
     }
@@ -184,11 +178,15 @@ impl<C: Control> Sender<C> {
     /// Processes an ACK (Linux: tcp_ack, then tcp_data_snd_check).
     pub fn on_ack(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
         if ack.syn {
-            self.establish(now, ack, wire);
+            self.on_syn_ack(now, ack, wire);
             return;
         }
         if self.control.is_none() || ack.next > self.board.nxt() {
-            return; // not connected, or an ACK of data that was never sent
+            // not connected, or an ACK of data that was never sent, or a RST
+            if ack.next == Ack::RST {
+                self.fail(wire);
+            }
+            return;
         }
         self.echo_ms = ack.sent_ms;
         let prior_end = self.rwnd_end;
@@ -197,22 +195,29 @@ impl<C: Control> Sender<C> {
         if self.is_fast_path(ack) {
             self.process_ack_fast(now, ack.next);
         } else {
-            let rwnd_opened = self.rwnd_end > prior_end;
-            if self.board.packets_out() > 0 {
-                let action = self.process_ack_slow(now, ack, rwnd_opened);
-                self.transmit_recovery(now, action, wire);
-            } else {
-                self.process_ack_of_nothing(now, ack, rwnd_opened);
-            }
+            let rwnd_opened = self.opens_rwnd(ack) || self.rwnd_end > prior_end;
+            let action = self.process_ack_slow(now, ack, rwnd_opened);
+            self.transmit_recovery(now, action, wire);
         }
         self.transmit_new(now, wire);
         #[cfg(debug_assertions)]
         self.board.check();
     }
 
-    /// Processes an ACK of any kind, up to transmission.
+    /// Without SACK: true if the ACK opens rwnd, and so is no duplicate (Linux: tcp_may_update_window).
+    fn opens_rwnd(&mut self, ack: &Ack) -> bool {
+        let opens = ack.window.wrapping_sub(self.window) as i8 > 0;
+        if opens || ack.next > self.board.una() {
+            self.window = ack.window;
+        }
+        opens
+    }
+
+    /// Processes an ACK of any kind, up to transmission. While nothing is outstanding only a D-SACK matters:
+    /// it may show that a reduction or a tail loss probe was needless (Linux: tcp_ack, no_queue).
     #[inline(never)]
     fn process_ack_slow(&mut self, now: Nanos, ack: &Ack, rwnd_opened: bool) -> RecoveryAction {
+        let nothing_out = self.board.packets_out() == 0;
         let prior_inflight_pkts = self.board.in_flight();
         let prior_lost = self.board.lost_pkts();
         let prior_delivered = self.rate.delivered_pkts;
@@ -221,8 +226,14 @@ impl<C: Control> Sender<C> {
         self.rack.update_reo_wnd(prior_snapshot, self.rate.delivered_pkts);
         self.on_probe_ack(now, ack, &mut info);
         let mut action = RecoveryAction::None;
+        if nothing_out && !info.dsack {
+            return action;
+        }
         if info.is_dubious() || self.ca_state != CaState::Open {
             action = self.run_recovery(now, ack, &mut info);
+        }
+        if nothing_out {
+            return RecoveryAction::None;
         }
         if info.restart_timer {
             self.set_timer(now);
@@ -233,23 +244,6 @@ impl<C: Control> Sender<C> {
         let counts = AckCounts { acked_pkts, lost_pkts, prior_inflight_pkts };
         self.run_congestion_control(now, &info, &sample, counts);
         action
-    }
-
-    fn establish(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
-        if self.control.is_some() {
-            return; // a second SYN-ACK
-        }
-        self.echo_ms = ack.sent_ms;
-        self.rwnd_end = u64::from(ack.rwnd_pkts);
-        self.start_ecn(ack);
-        let rtt_us = (now - self.syn_sent) / US;
-        self.rtt.sample(rtt_us, 0, 0);
-        self.rtt.sample_min(now, rtt_us);
-        self.rate.delivered_pkts = 1; // the SYN
-        self.rate.delivered_us = now / US;
-        self.timer = Timer::Off;
-        self.start_congestion_control(now);
-        self.transmit_new(now, wire);
     }
 
     /// The first packet that the sender must not send: the application has not written it, or it is beyond

@@ -13,7 +13,7 @@ use super::Sender;
 use super::state::{AckInfo, DUP_THRESH, REORDERING_PKTS, RecoveryAction, TIMEOUT_MIN_US, Timer};
 use crate::control::Control;
 use crate::rack::ReoWndInput;
-use crate::time::{Nanos, US};
+use crate::time::{Nanos, US, expiry, jiffies};
 use crate::wire::Ack;
 
 impl<C: Control> Sender<C> {
@@ -208,7 +208,7 @@ impl<C: Control> Sender<C> {
         let wait_us = self.board.detect_lost(self.rack.delivered(), age_us, now / US);
         self.notify_losses(now);
         if let Some(us) = wait_us {
-            self.timer = Timer::Reordering(now + (us + TIMEOUT_MIN_US) * US);
+            self.timer = Timer::Reordering(expiry(now, jiffies(us + TIMEOUT_MIN_US)));
         }
         wait_us.is_some()
     }

@@ -7,8 +7,7 @@ use super::Sender;
 use super::state::{Probe, TIMEOUT_MIN_US, Timer};
 use super::transmit::Reason;
 use crate::control::Control;
-use crate::rtt::RTO_MIN_US;
-use crate::time::{Nanos, US};
+use crate::time::{JIFFY_US, Nanos, US, expiry, jiffies};
 use crate::wire::Wire;
 
 impl<C: Control> Sender<C> {
@@ -39,6 +38,14 @@ impl<C: Control> Sender<C> {
         (sent_us + self.rtt.rto_us()) as i64 - (now / US) as i64
     }
 
+    /// When a timer fires that is set to `after_us` after the next departure (Linux: tcp_reset_xmit_timer,
+    /// tcp_pacing_delay).
+    fn expiry_paced(&self, now: Nanos, after_us: u64) -> Nanos {
+        let lead = self.pacer.lead_ns(now);
+        let lead_jiffies = if lead < JIFFY_US * US { 0 } else { lead / (JIFFY_US * US) };
+        expiry(now, jiffies(after_us) + lead_jiffies)
+    }
+
     pub(super) fn rearm_rto(&mut self, now: Nanos) {
         if self.board.packets_out() == 0 {
             self.timer = Timer::Off;
@@ -48,12 +55,12 @@ impl<C: Control> Sender<C> {
             Timer::Probe(_) | Timer::Reordering(_) => self.until_rto(now).max(1) as u64,
             _ => self.rtt.rto_us(),
         };
-        self.timer = Timer::Retransmit(now + after_us * US + self.pacer.lead_ns(now));
+        self.timer = Timer::Retransmit(self.expiry_paced(now, after_us));
     }
 
     /// Restarts the RTO at `now`.
     pub(super) fn restart_rto(&mut self, now: Nanos) {
-        self.timer = Timer::Retransmit(now + self.rtt.rto_ns() + self.pacer.lead_ns(now));
+        self.timer = Timer::Retransmit(self.expiry_paced(now, self.rtt.rto_us()));
     }
 
     /// Arms a tail loss probe after 2 RTTs. Returns false if none may be sent. `fresh`: the RTO restarts at
@@ -65,10 +72,10 @@ impl<C: Control> Sender<C> {
             return false;
         }
         let alone = self.board.packets_out() == 1; // its ACK may be delayed
-        let probe_us = 2 * self.rtt.srtt_us() + if alone { RTO_MIN_US } else { TIMEOUT_MIN_US };
+        let probe_us = 2 * self.rtt.srtt_us() + if alone { self.rtt.rto_min_us() } else { TIMEOUT_MIN_US };
         let rto_us = if fresh { self.rtt.rto_us() as i64 } else { self.until_rto(now) };
         let after_us = if rto_us > 0 { probe_us.min(rto_us as u64) } else { probe_us };
-        self.timer = Timer::Probe(now + after_us * US + self.pacer.lead_ns(now));
+        self.timer = Timer::Probe(self.expiry_paced(now, after_us));
         true
     }
 
@@ -113,12 +120,11 @@ impl<C: Control> Sender<C> {
     }
 
     fn on_timeout(&mut self, now: Nanos, wire: &mut impl Wire) {
-        self.rtt.back_off();
         if self.control.is_none() {
-            self.syn_retransmitted = true;
-            self.connect(now, wire);
+            self.on_syn_timeout(now, wire);
             return;
         }
+        self.rtt.back_off();
         if self.board.packets_out() == 0 {
             self.timer = Timer::Off;
             return;
@@ -127,6 +133,6 @@ impl<C: Control> Sender<C> {
         self.enter_loss(now);
         self.recovery.timeouts_in_a_row += 1;
         self.retransmit(now, self.board.una(), 1, wire);
-        self.timer = Timer::Retransmit(now + self.rtt.rto_ns());
+        self.timer = Timer::Retransmit(expiry(now, jiffies(self.rtt.rto_us())));
     }
 }

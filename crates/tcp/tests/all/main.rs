@@ -1,6 +1,7 @@
-//! Sender and receiver over a scripted channel: recovery, marks, and each switch of the sender.
+//! Sender and receiver over a scripted channel: handshake, recovery, marks, and each switch of the sender.
 
 mod channel;
+mod handshake;
 mod marks;
 mod receiving;
 mod recovery;

@@ -5,24 +5,12 @@ use fairpace_cc::CaState::{Cwr, Open, Recovery};
 use fairpace_cc::{Event, Kind, NO_RATE};
 use fairpace_tcp::{Ack, Ecn, EcnField, Segment, Sender, Sending};
 
-const ECN: Sending = Sending {
-    pacing: None,
-    tso: true,
-    initial_cwnd_pkts: 10,
-    mtu_bytes: 1500,
-    idle_restart: true,
-    ecn: Ecn::Classic,
-    accecn_option: true,
-    sack: true,
-    rack: true,
-    tlp: true,
-    frto: true,
-    undo: true,
-    prr: true,
-};
+fn classic() -> Sending {
+    Sending { ecn: Ecn::Classic, ..Sending::default() }
+}
 
 fn marked(kind: Kind, cwnd: u32, supply: u64) -> Script {
-    Script::switched(kind, cwnd, supply, ECN)
+    Script::switched(kind, cwnd, supply, classic())
 }
 
 fn params() -> FixedParams {
@@ -39,7 +27,7 @@ fn params() -> FixedParams {
 fn new_data_is_ecn_capable_if_the_syn_requested_it_and_the_receiver_agreed() {
     for (requests, agrees) in [(true, true), (true, false), (false, true), (false, false)] {
         let ecn = if requests { Ecn::Classic } else { Ecn::Off };
-        let mut sender = Sender::<Fixed>::new(Sending { ecn, ..ECN }, 0, params());
+        let mut sender = Sender::<Fixed>::new(Sending { ecn, ..classic() }, 0, params());
         let mut sent: Vec<Segment> = Vec::new();
         sender.connect(0, &mut sent);
         sender.write(0, 3, &mut sent);
@@ -57,7 +45,7 @@ fn new_data_is_ecn_capable_if_the_syn_requested_it_and_the_receiver_agreed() {
 
 #[test]
 fn a_retransmitted_syn_does_not_request_ecn() {
-    let mut sender = Sender::<Fixed>::new(ECN, 0, params());
+    let mut sender = Sender::<Fixed>::new(classic(), 0, params());
     let mut sent: Vec<Segment> = Vec::new();
     sender.connect(0, &mut sent);
     sender.write(0, 1, &mut sent);
@@ -96,7 +84,7 @@ fn an_echo_reduces_cwnd_once_per_round_and_one_packet_carries_cwr() {
 
 #[test]
 fn without_prr_cwnd_falls_at_once() {
-    let config = Sending { prr: false, ..ECN };
+    let config = Sending { prr: false, ..classic() };
     let mut s = Script::switched(Kind::GrowsCwnd, 20, 1000, config);
     s.segments();
     assert!(s.ack_marked(200, 2, &[]).is_empty());
@@ -185,7 +173,7 @@ fn what_the_option_cannot_say_beside_three_sack_blocks_is_made_up_later() {
 
 /// 40 packets in flight of a sender that owns its cwnd.
 fn marked_by(ecn: Ecn, accecn_option: bool) -> Script {
-    let mut s = Script::switched(Kind::OwnsCwnd, 40, 1000, Sending { ecn, accecn_option, ..ECN });
+    let mut s = Script::switched(Kind::OwnsCwnd, 40, 1000, Sending { ecn, accecn_option, ..classic() });
     let field = if ecn == Ecn::L4s { EcnField::Ect1 } else { EcnField::Ect0 };
     assert!(s.segments().iter().all(|p| p.ecn == field && !p.cwr));
     s
@@ -193,7 +181,7 @@ fn marked_by(ecn: Ecn, accecn_option: bool) -> Script {
 
 #[test]
 fn accurate_ecn_reduces_for_an_algorithm_that_leaves_it_to_the_host_but_sends_no_cwr() {
-    let mut s = Script::switched(Kind::GrowsCwnd, 20, 1000, Sending { ecn: Ecn::Accurate, ..ECN });
+    let mut s = Script::switched(Kind::GrowsCwnd, 20, 1000, Sending { ecn: Ecn::Accurate, ..classic() });
     s.segments();
     s.give(200, Ack { next: 2, echo_ms: 100, ce_pkts: 1, ..Ack::default() }, &[]);
     assert_eq!((s.sender.ca_state(), s.sender.ssthresh_pkts()), (Cwr, 10));

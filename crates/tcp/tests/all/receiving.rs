@@ -9,8 +9,9 @@ type Nanos = u64;
 const US: Nanos = 1_000;
 const MS: Nanos = 1_000_000;
 
+/// Linux with a constant rwnd: while it opens, more ACKs are not delayed.
 fn linux() -> ReceiverConfig {
-    ReceiverConfig::default()
+    ReceiverConfig { window: Window::Fixed(10_000_000), ..ReceiverConfig::default() }
 }
 
 fn packet(seq: u64) -> Segment {
@@ -130,7 +131,7 @@ fn an_accurate_receiver_counts_marks_and_acknowledges_the_first_and_every_second
     h.arrives(206 * MS, capable(22));
     assert_eq!(counts(&mut h), []);
     h.timers_until(400 * MS);
-    assert_eq!(counts(&mut h), [(246, 23, 4, false)], "the count stays on every ACK");
+    assert_eq!(counts(&mut h), [(248, 23, 4, false)], "the count stays on every ACK");
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn gro_makes_one_ack_of_packets_that_follow_closely() {
     // a lone packet's ACK is delayed from when it is received
     h.arrives(300 * MS, packet(22));
     h.timers_until(400 * MS);
-    assert_eq!(h.said(), [(340 * MS + 50 * US, 23, false)]);
+    assert_eq!(h.said(), [(342 * MS + 50 * US, 23, false)]);
 }
 
 #[test]
@@ -331,10 +332,43 @@ fn doubling(most_bytes: u64, rounds: u32) -> Vec<u32> {
     windows
 }
 
+/// As by Linux's own receiver, of packets that come one by one: "win 45" on the SYN-ACK, "win 56" on the
+/// sixth ACK and all others. Between, the field is in units of 2048 bytes, rounded up (tcp_select_window).
+#[test]
+fn rwnd_opens_by_two_packets_at_a_time_and_these_acks_are_not_delayed() {
+    let config = ReceiverConfig { window: Window::Autotuned(64_000_000), ..linux() };
+    let mut h = Host { receiver: Receiver::new(config), acks: Vec::new() };
+    h.receiver.on_segment(0, syn(false), &mut h.acks);
+    (0..40).for_each(|seq| assert_eq!(h.arrives(100 * MS, packet(seq)), 1));
+    let windows: Vec<u32> = h.acks.iter().map(|(_, ack)| ack.rwnd_pkts).collect();
+    assert_eq!(windows[..8], [45, 48, 49, 52, 53, 55, 56, 56]);
+    // 16 quick ACKs, and one more for each step: tcp_grow_window
+    let acks: Vec<u64> = h.acks.iter().map(|(_, ack)| ack.next).collect();
+    assert_eq!(acks[1..23], (1..=22).collect::<Vec<_>>());
+    assert_eq!(acks[23..], [24, 26, 28, 30, 32, 34, 36, 38, 40]);
+}
+
+/// What is held out of order takes its part of the buffer.
+#[test]
+fn rwnd_opens_less_while_packets_are_held_out_of_order() {
+    let opened = |sack: bool| {
+        let config = ReceiverConfig { sack, window: Window::Autotuned(64_000_000), ..linux() };
+        let mut h = Host { receiver: Receiver::new(config), acks: Vec::new() };
+        h.receiver.on_segment(0, syn(false), &mut h.acks);
+        (1..10).for_each(|seq| assert_eq!(h.arrives(100 * MS, packet(seq)), 0));
+        h.acks.iter().map(|(_, ack)| ack.rwnd_pkts).collect::<Vec<_>>()
+    };
+    assert_eq!(opened(true)[..7], [45, 48, 49, 52, 53, 53, 53]);
+    // without SACK an ACK with another rwnd were no duplicate
+    assert_eq!(opened(false), [45; 10]);
+}
+
 #[test]
 fn autotuning_starts_at_64_kb_and_stays_ahead_of_a_sender_that_doubles() {
     let windows = doubling(64_000_000, 11);
-    assert_eq!(windows[0], 65_536 / MSS_BYTES);
+    // 128 KiB of memory, of which five eighths are payload, less the packet that is not read yet, in
+    // multiples of 2048 bytes
+    assert_eq!(windows[0], (131_072 * 5 / 8 - MSS_BYTES).next_multiple_of(2048) / MSS_BYTES);
     for (round, pair) in windows.windows(2).enumerate() {
         // the next flight fits, and the one after that as well once two rounds have been compared
         assert!(u64::from(pair[0]) >= 10 << (round + 1), "round {round}: {windows:?}");
@@ -363,7 +397,32 @@ fn autotuning_does_not_grow_for_a_steady_flow() {
         let echo_ms = (now / MS - 100) as u32;
         receiver.on_segment(now, Segment { echo_ms, ..packet(seq) }, &mut acks);
     }
-    assert!(acks.iter().all(|(_, a)| a.rwnd_pkts == 65_536 / MSS_BYTES));
+    // opens as far as the memory at the start allows, by two packets for each that arrives
+    let windows: Vec<_> = acks[1..7].iter().map(|(_, a)| a.rwnd_pkts).collect();
+    assert_eq!(windows, [48, 49, 52, 53, 55, 56]);
+    assert!(acks[7..].iter().all(|(_, a)| a.rwnd_pkts == 56));
+}
+
+/// As measured on Linux 6.18, of a flow without loss: an ACK for each packet while rwnd opens.
+#[test]
+fn acks_are_not_delayed_while_rwnd_opens() {
+    for window in [Window::Ample, Window::Autotuned(64_000_000)] {
+        let mut host =
+            Host { receiver: Receiver::new(ReceiverConfig { window, ..linux() }), acks: Vec::new() };
+        host.receiver.on_segment(0, syn(false), &mut host.acks);
+        let acks = |host: &mut Host, at: Nanos, pkts: std::ops::Range<u64>| {
+            let echo_ms = ((at - 100 * MS) / MS) as u32;
+            pkts.for_each(|seq| {
+                host.arrives(at, Segment { echo_ms, ..packet(seq) });
+            });
+            host.said().len()
+        };
+        assert_eq!(acks(&mut host, 100 * MS, 0..10), 1 + 10, "the SYN-ACK, too");
+        // 22 are quick, then every second
+        assert_eq!(acks(&mut host, 200 * MS, 10..30), 12 + 4);
+        // twice as much data in the second round as in the first: more memory from the next packet on
+        assert_eq!(acks(&mut host, 300 * MS, 30..70), 25 + 7);
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use crate::support::{Script, range};
 use fairpace_cc::CaState::{Cwr, Disorder, Loss, Open, Recovery};
-use fairpace_cc::{Event, Kind};
+use fairpace_cc::{Algorithm, Controller, Event, INFINITE, Kind, Params};
+use fairpace_tcp::{Ack, Block, Sender, Sending};
 
 /// Owns cwnd: recovery without PRR, so that only what is lost decides what is sent.
 fn fixed_window(cwnd: u32, supply: u64) -> Script {
@@ -28,8 +29,9 @@ fn three_sacked_packets_mark_the_hole_lost_at_once() {
 fn fewer_wait_a_quarter_of_the_minimum_rtt_and_the_timer_detects_the_loss() {
     let mut s = fixed_window(10, 10);
     assert_eq!(s.ack(200, 0, &[(8, 9)]), []);
-    // RACK waits RTT + min_rtt/4 from sending (100 + 125 ms), and Linux 2 ms more
-    assert_eq!(s.timer(), (227_000, range(0, 8)));
+    // RACK waits RTT + min_rtt/4 from sending (100 + 125 ms), and Linux 2 ms more. 27 ms are 7 jiffies, and
+    // half of one late.
+    assert_eq!(s.timer(), (230_000, range(0, 8)));
     assert_eq!(s.sender.ca_state(), Recovery);
     // 9 was sent with 8 but after it: still in flight
     assert_eq!(s.sender.inflight_pkts(), 9);
@@ -69,11 +71,11 @@ fn a_lost_retransmission_is_detected_without_a_timeout() {
 fn a_tail_loss_is_probed_after_two_rtts_with_the_last_packet() {
     let mut s = fixed_window(10, 5);
     let (at_us, sent) = s.timer();
-    // RFC 8985 section 7.2: 2 SRTT, and Linux 2 ms
-    assert_eq!((at_us, sent), (100_000 + 200_000 + 2_000, vec![4]));
+    // RFC 8985 section 7.2: 2 SRTT, and Linux 2 ms: 51 jiffies, and half of one late
+    assert_eq!((at_us, sent), (100_000 + 204_000 + 2_000, vec![4]));
     assert_eq!(s.sender.stats().probes, 1);
     // the SACK for the probe reveals the rest
-    assert_eq!(s.ack(402, 2, &[(4, 5)]), []);
+    assert_eq!(s.ack(406, 2, &[(4, 5)]), []);
     let (at_us, sent) = s.timer();
     assert_eq!(sent, [2, 3], "at {at_us}");
     assert_eq!(s.ack(600, 5, &[]), []);
@@ -97,7 +99,7 @@ fn a_probe_takes_no_place_of_a_retransmission() {
 #[test]
 fn a_lost_probe_is_found_by_what_left_after_it() {
     let mut s = fixed_window(10, 5);
-    assert_eq!(s.timer(), (302_000, vec![4]));
+    assert_eq!(s.timer(), (306_000, vec![4]));
     s.sender.write(s.now, 4, &mut Vec::new());
     assert_eq!(s.ack(394, 0, &[(5, 6)]), range(0, 4), "the probe may still be on its way");
     assert_eq!(s.ack(395, 0, &[(5, 8)]), [4]);
@@ -145,15 +147,16 @@ fn a_packet_that_arrives_twice_counts_as_delivered() {
 #[test]
 fn a_probe_sends_new_data_if_there_is_any() {
     let mut s = fixed_window(10, 100);
-    assert_eq!(s.timer(), (302_000, vec![10]));
+    assert_eq!(s.timer(), (306_000, vec![10]));
     assert_eq!(s.sender.inflight_pkts(), 11, "a probe may exceed cwnd");
 }
 
 #[test]
 fn a_lone_packet_is_probed_later_since_its_ack_may_be_delayed() {
     let mut s = fixed_window(10, 1);
-    // the RTO of the first RTT sample, 3 RTTs, comes before 2 SRTT + 200 ms
-    assert_eq!(s.timer(), (400_000, vec![0]));
+    // the RTO of the first RTT sample, 3 RTTs, comes before 2 SRTT + 200 ms. Beyond 252 ms the timer wheel
+    // has steps of 32 ms.
+    assert_eq!(s.timer(), (416_000, vec![0]));
     assert_eq!(s.sender.stats().timeouts + s.sender.stats().probes, 1);
 }
 
@@ -185,10 +188,12 @@ fn a_spurious_probe_is_detected_by_its_d_sack_and_reduces_nothing() {
 fn timeouts_back_off_and_retransmit_the_oldest_packet() {
     let mut s = fixed_window(10, 100);
     assert_eq!(s.timer().1, [10], "a probe first");
-    // RTO = 3 RTTs after the first sample, from the probe on
-    let mut expected_us = 302_000;
-    for backed_off in [300_000, 600_000, 1_200_000, 2_400_000] {
-        expected_us += backed_off;
+    // RTO = 3 RTTs after the first sample, from the probe on; late by half a step of the timer wheel
+    let mut expected_us = 306_000;
+    for (backed_off, late) in
+        [(300_000, 16_000), (600_000, 16_000), (1_200_000, 16_000), (2_400_000, 128_000)]
+    {
+        expected_us += backed_off + late;
         assert_eq!(s.timer(), (expected_us, vec![0]));
         assert_eq!((s.sender.ca_state(), s.sender.cwnd_pkts(), s.sender.inflight_pkts()), (Loss, 1, 1));
     }
@@ -370,4 +375,32 @@ fn a_repaired_tail_loss_is_reported_when_later_data_is_acknowledged() {
     let log = s.log.borrow();
     let reported = log.events.iter().filter(|(e, _)| *e == Event::ProbeRepaired);
     assert_eq!(reported.map(|(_, v)| v.is_app_limited).collect::<Vec<_>>(), [false, true]);
+}
+
+/// CUBIC's first ten packets, of which the first is lost: two new packets leave before it is repaired
+/// (limited transmit, RFC 3042), and cwnd and ssthresh are 7 then (beta is 0.7, RFC 9438).
+#[test]
+fn cubic_sends_two_packets_before_it_repairs_the_first_of_ten() {
+    let params = Params::defaults(Algorithm::by_name("cubic").expect("the algorithm exists"));
+    let mut sender = Sender::<Controller>::new(Sending::default(), 0, params);
+    let mut segments = Vec::new();
+    let mut give = |at_ms: u64, ack: Ack| {
+        if at_ms == 0 {
+            sender.connect(0, &mut segments);
+            sender.write(0, 17, &mut segments);
+            segments.clear();
+        }
+        sender.on_ack((at_ms + 100) * crate::support::MS, &ack, &mut segments);
+        let sent: Vec<u64> = segments.drain(..).map(|segment| segment.seq).collect();
+        (sent, sender.cwnd_pkts(), sender.ssthresh_pkts())
+    };
+    let sack = |end| Ack { blocks: [Block { start: 1, end }, Block::NONE, Block::NONE], ..Ack::default() };
+    assert_eq!(give(0, Ack { syn: true, ..Ack::default() }), (range(0, 10), 10, INFINITE));
+    assert_eq!(give(110, sack(2)), (vec![10], 10, INFINITE));
+    assert_eq!(give(120, sack(3)), (vec![11], 10, INFINITE));
+    let (sent, _, ssthresh) = give(130, sack(4));
+    assert_eq!((sent, ssthresh), (vec![0], 7));
+    (5..=10).for_each(|end| drop(give(130 + end, sack(end))));
+    let (_, cwnd, ssthresh) = give(230, Ack { next: 12, echo_ms: 230, ..Ack::default() });
+    assert_eq!((cwnd, ssthresh), (7, 7));
 }

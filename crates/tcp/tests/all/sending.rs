@@ -1,32 +1,8 @@
 //! What a sender sends when nothing is lost, and what its algorithm is reported. The RTT is 100 ms.
 
 use crate::support::{MS, Script, range};
-use fairpace_cc::{Event, Kind, NO_RATE};
+use fairpace_cc::{Event, Kind};
 use fairpace_tcp::{Ack, Segment, Sender, Sending};
-
-#[test]
-fn a_lost_syn_is_repeated_after_1_2_4_seconds_and_data_follows_the_answer() {
-    let params = crate::support::FixedParams {
-        kind: Kind::OwnsCwnd,
-        cwnd: 10,
-        rate_Bps: NO_RATE,
-        tracks_sends: false,
-        log: Default::default(),
-    };
-    let mut sender = fairpace_tcp::Sender::<crate::support::Fixed>::new(Default::default(), 0, params);
-    let mut sent = Vec::new();
-    sender.connect(0, &mut sent);
-    sender.write(0, 3, &mut sent);
-    for at in [1000, 3000, 7000] {
-        assert_eq!(sender.next_timer(), Some(at * MS));
-        sender.on_timer(at * MS, &mut sent);
-    }
-    assert!(sent.iter().all(|s| s.seq == fairpace_tcp::Segment::SYN) && sent.len() == 4);
-    sent.clear();
-    sender.on_ack(7100 * MS, &fairpace_tcp::Ack { syn: true, ..Default::default() }, &mut sent);
-    assert_eq!(sent.iter().map(|s| s.seq).collect::<Vec<_>>(), [0, 1, 2]);
-    assert_eq!(sender.srtt_us(), 100_000);
-}
 
 #[test]
 fn the_algorithm_sees_the_handshake_in_its_first_view() {

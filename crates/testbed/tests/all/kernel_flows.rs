@@ -6,7 +6,7 @@
 use crate::support::{Held, Leaves, StopAfter, flow, measure_or_skip, scenario};
 use fairpace_kernel::Features;
 use fairpace_results::Silent;
-use fairpace_scenario::{Link, Policer};
+use fairpace_scenario::{Link, Loss, Policer, WHOLE_PPB};
 use fairpace_test_support::{announce, exclusive};
 use fairpace_testbed::{Disturbance, Error, Options, measure, run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -296,6 +296,27 @@ fn what_the_testbed_does_not_support_is_refused_by_its_key() {
     let Error::Invalid(invalid) = error else { panic!("{error}") };
     let keys: Vec<_> = invalid.problems.iter().map(|problem| (problem.kind, problem.key.as_str())).collect();
     assert_eq!(keys, [("not-on-target", "flow.1.host_jitter")]);
+}
+
+/// One SYN more after 1 s and none after 3 s: what fails is a result, and the other flow is not disturbed.
+#[test]
+fn a_connection_without_an_answer_has_failed_and_ends_no_run() {
+    let _alone = exclusive();
+    let mut unanswered = flow("unanswered", "kernel:cubic", 20);
+    (unanswered.sending.syn_retries, unanswered.route) = (1, Some(vec!["hole".into()]));
+    let mut quick = flow("quick", "kernel:cubic", 20);
+    (quick.sending.rto_min, quick.route) = (Duration::from_millis(20), Some(vec!["l".into()]));
+    let mut s = scenario(20, 200_000, (0, 4), vec![unanswered, quick]);
+    for flow in &mut s.flows {
+        flow.sending.syn_linear_timeouts = 0;
+    }
+    let loss = Loss { ppb: WHOLE_PPB, burst: None };
+    s.links.push(Link { loss, ..Link::new("hole", 20_000_000, 200_000) });
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    let [unanswered, quick] = outcome.run.summary.flows.as_slice() else { panic!("two flows") };
+    assert_eq!((unanswered.failed, unanswered.goodput_mbps, unanswered.retransmits), (1, 0.0, 1));
+    assert!(quick.failed == 0 && quick.goodput_mbps > 15.0, "{quick:?}");
+    assert_eq!(outcome.run.summary.links[1].lost, 2, "the SYN and its retransmission");
 }
 
 #[test]

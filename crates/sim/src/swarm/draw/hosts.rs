@@ -54,6 +54,12 @@ impl Draw {
         let ecn = if self.uses(Feature::Ecn) { self.one_of(&ways) } else { Ecn::Off };
         let accecn_option = !ecn.is_accurate() || self.flip();
         let pacing = self.uses(Feature::Pacing).then(|| self.flip());
+        let mut kept = || !self.uses(Feature::Sender);
+        let (rto_min_kept, syns_kept) = (kept(), kept());
+        let mut number = |usual, range| if syns_kept { usual } else { self.magnitude(range) as u32 };
+        let syn_retries = number(usual.syn_retries, (1, 127));
+        let syn_linear_timeouts = number(usual.syn_linear_timeouts, (1, 127));
+        let rto_min = if rto_min_kept { usual.rto_min } else { self.time_us((1, 10_000_000)) };
         Sending {
             ecn,
             accecn_option,
@@ -67,6 +73,9 @@ impl Draw {
             tso,
             pacing,
             initial_cwnd_pkts,
+            rto_min,
+            syn_retries,
+            syn_linear_timeouts,
             // drawn with the links
             mtu_bytes: usual.mtu_bytes,
             ..usual
@@ -97,6 +106,7 @@ impl Draw {
             } else {
                 Vec::new()
             },
+            syn_ack_retries: if self.uses(Feature::Receiver) { self.magnitude((1, 255)) as u32 } else { 5 },
             ..Receiving::default()
         }
     }

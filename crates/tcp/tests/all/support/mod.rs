@@ -31,7 +31,11 @@ pub(crate) struct FixedParams {
 
 /// Keeps cwnd and rate, halves ssthresh on REDUCE, and records what it gets.
 #[derive(Debug, Clone)]
-pub(crate) struct Fixed(FixedParams);
+pub(crate) struct Fixed {
+    params: FixedParams,
+    /// cwnd when it started, before it set its own.
+    pub(crate) first_cwnd: u32,
+}
 
 impl Control for Fixed {
     type Params = FixedParams;
@@ -42,18 +46,20 @@ impl Control for Fixed {
     fn tracks_sends(params: &FixedParams) -> bool {
         params.tracks_sends
     }
-    fn start(params: &FixedParams, _: &View, d: &mut Decision) -> Self {
+    fn start(params: &FixedParams, view: &View, d: &mut Decision) -> Self {
         d.cwnd_pkts = params.cwnd;
         d.pacing_rate_Bps = params.rate_Bps;
-        Fixed(params.clone())
+        Fixed { params: params.clone(), first_cwnd: view.cwnd_pkts }
     }
     fn on_ack(&mut self, view: &View, _: &mut Decision) {
-        self.0.log.borrow_mut().acks.push(*view);
+        self.params.log.borrow_mut().acks.push(*view);
     }
     fn on_event(&mut self, event: Event, view: &View, d: &mut Decision) {
-        self.0.log.borrow_mut().events.push((event, *view));
+        self.params.log.borrow_mut().events.push((event, *view));
         match event {
-            Event::Reduce if self.0.kind == Kind::GrowsCwnd => d.ssthresh_pkts = (view.cwnd_pkts / 2).max(2),
+            Event::Reduce if self.params.kind == Kind::GrowsCwnd => {
+                d.ssthresh_pkts = (view.cwnd_pkts / 2).max(2)
+            }
             Event::Undo => d.cwnd_pkts = view.cwnd_pkts.max(view.prior_cwnd_pkts),
             _ => {}
         }

@@ -1,0 +1,145 @@
+//! The handshake at the receiver: answers to SYNs, and when it gives up (RFC 6298, RFC 9293, section 3.5;
+//! Linux: tcp_check_req, reqsk_timer_handler).
+
+use super::Receiver;
+use crate::config::Ecn;
+use crate::rtt::{RTO_INITIAL_US, RTO_MAX_US, since_echo_us};
+use crate::time::{Nanos, US};
+use crate::wire::{Ack, AckWire, Segment, timestamp_ms};
+
+/// Repeated SYNs are answered no more often than this, ns: 500 ms (Linux: tcp_invalid_ratelimit).
+const ANSWERS_APART: Nanos = 500_000_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// No SYN has arrived.
+    Listening,
+    /// The SYN-ACK is not acknowledged.
+    SynReceived,
+    Established,
+    /// No SYN-ACK was acknowledged, and the connection is forgotten.
+    GivenUp,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Handshake {
+    /// The receiver neither waits for the ACK of a SYN-ACK nor has given up.
+    is_over: bool,
+    stage: Stage,
+    /// Times that the SYN-ACK was sent again because of its timer.
+    timeouts: u32,
+    /// When the first SYN-ACK left.
+    sent: Nanos,
+    /// SYN-ACKs that have left.
+    syn_acks: u32,
+    /// When a repeated SYN was answered last; `None`: none was.
+    answered: Option<Nanos>,
+}
+
+impl Handshake {
+    pub(super) const NONE: Handshake = Handshake {
+        is_over: true,
+        stage: Stage::Listening,
+        timeouts: 0,
+        sent: 0,
+        syn_acks: 0,
+        answered: None,
+    };
+
+    /// True unless the receiver waits for the ACK of a SYN-ACK, or has given up.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Counts a SYN-ACK that leaves. Returns when it is sent again, or the receiver gives up.
+    fn send(&mut self, now: Nanos) -> Nanos {
+        if self.syn_acks == 0 {
+            self.sent = now;
+        }
+        self.syn_acks += 1;
+        let timeout_us = RTO_INITIAL_US.checked_shl(self.timeouts).unwrap_or(RTO_MAX_US).min(RTO_MAX_US);
+        now + timeout_us * US
+    }
+}
+
+impl Receiver {
+    /// Processes a segment that is no data, or that comes before the handshake is over. Returns true if it is
+    /// data to receive.
+    #[cold]
+    pub(super) fn shake_hands(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
+        if segment.seq == Segment::SYN {
+            self.on_syn(now, segment, wire);
+            return false;
+        }
+        (self.handshake.is_over || self.end_handshake(now, segment, wire)) && segment.is_data()
+    }
+
+    /// Answers a SYN.
+    fn on_syn(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) {
+        match self.handshake.stage {
+            // a challenge ACK: RFC 9293, section 3.10.7.4
+            Stage::Established => return self.send_ack(now, wire),
+            Stage::Listening | Stage::GivenUp => {
+                self.handshake = Handshake { is_over: false, stage: Stage::SynReceived, ..Handshake::NONE };
+                self.acks.ecn = segment.cwr && self.config.ecn != Ecn::Off;
+                // later SYNs do not change the timestamp (Linux: req->ts_recent)
+                self.acks.echo_ms = segment.timestamp_ms();
+            }
+            Stage::SynReceived => {
+                if self.handshake.answered.is_some_and(|last| now - last < ANSWERS_APART) {
+                    return;
+                }
+                self.handshake.answered = Some(now);
+            }
+        }
+        self.send_syn_ack(now, wire);
+    }
+
+    /// The timer of the SYN-ACK has expired: sends it again, or gives up.
+    #[cold]
+    pub(super) fn on_syn_ack_timeout(&mut self, now: Nanos, wire: &mut impl AckWire) {
+        self.acks.delayed_until = Nanos::MAX;
+        if self.handshake.timeouts >= self.config.syn_ack_retries {
+            self.handshake = Handshake { is_over: false, stage: Stage::GivenUp, ..Handshake::NONE };
+            return;
+        }
+        self.handshake.timeouts += 1;
+        self.send_syn_ack(now, wire);
+    }
+
+    fn send_syn_ack(&mut self, now: Nanos, wire: &mut impl AckWire) {
+        self.acks.delayed_until = self.handshake.send(now);
+        let (rwnd_pkts, window) = self.advertise(true);
+        let ack = Ack {
+            echo_ms: self.acks.echo_ms,
+            sent_ms: timestamp_ms(now),
+            rwnd_pkts,
+            window,
+            syn: true,
+            ece: self.acks.ecn,
+            ..Ack::default()
+        };
+        let leaves = self.departure(now);
+        wire.send(leaves, ack);
+    }
+
+    /// A segment that is no SYN arrives. It ends the handshake, and the RTT is known. Returns false if the
+    /// connection is forgotten: then the answer is a RST (RFC 9293, section 3.10.7.1).
+    fn end_handshake(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
+        if self.handshake.stage == Stage::GivenUp {
+            let leaves = self.departure(now);
+            wire.send(leaves, Ack { next: Ack::RST, ..Ack::default() });
+            return false;
+        }
+        let rtt_us = match self.handshake.syn_acks {
+            1 => Some((now - self.handshake.sent) / US),
+            _ => since_echo_us(now, segment.echo_ms), // Karn's algorithm; Linux: tcp_synack_rtt_meas
+        };
+        self.acks.start(now, rtt_us);
+        self.window.start(now);
+        self.handshake = Handshake { stage: Stage::Established, ..Handshake::NONE };
+        self.acks.delayed_until = Nanos::MAX;
+        true
+    }
+}
