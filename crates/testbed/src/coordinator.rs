@@ -8,7 +8,7 @@ use crate::flows::{self, Senders};
 use crate::telemetry::{Limits, Sample};
 use fairpace_netem::{Nanos, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor};
-use fairpace_scenario::{Scenario, ns};
+use fairpace_scenario::{Flow, Scenario, ns};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -129,8 +129,10 @@ impl<'a> Coordinator<'a> {
             self.latest = self.latest.max(self.clock.now().saturating_sub(at));
             self.execute(command)?;
         }
-        // the buffer of a flow that pauses is small on purpose
-        let endless = self.tracks.iter().zip(&self.scenario.flows).filter(|(_, flow)| !flows::pauses(flow));
+        // the buffer of a flow that pauses is small on purpose, and a flow with an end may be over before
+        // its buffers have grown, as on any host
+        let is_endless = |flow: &Flow| flow.traffic.size_bytes.is_none() && !flows::pauses(flow);
+        let endless = self.tracks.iter().zip(&self.scenario.flows).filter(|(_, flow)| is_endless(flow));
         let buffer_limited = endless.map(|(track, _)| track.limits.buffer_limited()).fold(0.0, f64::max);
         let telemetry = |track: Track| {
             let [from, to] = track.at_window_edges;

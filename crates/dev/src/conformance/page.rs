@@ -47,13 +47,12 @@ fn facts(record: &Record) -> String {
         count(Some(true)),
         scenarios.len()
     );
-    let outside: Vec<_> =
-        scenarios.iter().filter(|s| s.agrees() == Some(false)).map(|s| s.name.as_str()).collect();
-    if !outside.is_empty() {
-        let _ = writeln!(text, "| that do not | {} |", outside.join(", "));
-    }
-    if count(None) > 0 {
-        let _ = writeln!(text, "| that the machine disturbed too often | {} |", count(None));
+    for (what, verdict) in [("that do not", Some(false)), ("that the machine disturbed in all runs", None)] {
+        let named: Vec<_> =
+            scenarios.iter().filter(|s| s.agrees() == verdict).map(|s| s.name.as_str()).collect();
+        if !named.is_empty() {
+            let _ = writeln!(text, "| {what} | {} |", named.join(", "));
+        }
     }
     text
 }
@@ -76,10 +75,11 @@ fn kinds(Record { scenarios, .. }: &Record) -> String {
     text
 }
 
-/// What the scenarios of files are.
+/// What the scenarios are: those of files, and of drawn flows those that do not agree.
 fn titles(Record { scenarios, .. }: &Record) -> String {
     let mut text = String::from("\n| scenario | what it shows | measured |\n|---|---|---|\n");
-    for Compared { name, title, window_s: [from, to], .. } in scenarios {
+    let shown = scenarios.iter().filter(|s| s.kind.is_none() || s.agrees() != Some(true));
+    for Compared { name, title, window_s: [from, to], .. } in shown {
         let _ = writeln!(text, "| {name} | {title} | {} to {} s |", short(*from), short(*to));
     }
     text
@@ -184,11 +184,19 @@ mod tests {
     }
 
     #[test]
+    fn a_drawn_flow_that_agrees_needs_no_title() {
+        let title = "| case | a case | 5 to 20 s |";
+        assert!(!page(compared(Some(true))).contains(title));
+        assert!(page(compared(Some(false))).contains(title));
+        assert!(page(Compared { kind: None, ..compared(Some(true)) }).contains(title));
+    }
+
+    #[test]
     fn a_disturbed_scenario_is_not_said_to_agree() {
         let page = page(compared(None));
-        assert!(
-            page.contains("| scenarios that agree | 0 of 1 |\n| that the machine disturbed too often | 1 |")
-        );
+        assert!(page.contains(
+            "| scenarios that agree | 0 of 1 |\n| that the machine disturbed in all runs | case |"
+        ));
         assert!(page.contains("| - | 20.0 (19.0 to 21.0) | - | 4.0 | disturbed |"), "{page}");
         assert!(line(&compared(None)).starts_with("case: disturbed"));
     }

@@ -58,7 +58,9 @@ impl Handshake {
             self.sent = now;
         }
         self.syn_acks += 1;
-        let timeout_us = RTO_INITIAL_US.checked_shl(self.timeouts).unwrap_or(RTO_MAX_US).min(RTO_MAX_US);
+        // more would overflow, and are above the maximum
+        let doublings = self.timeouts.min(RTO_MAX_US.ilog2());
+        let timeout_us = (RTO_INITIAL_US << doublings).min(RTO_MAX_US);
         now + timeout_us * US
     }
 }
@@ -141,5 +143,17 @@ impl Receiver {
         self.handshake = Handshake { stage: Stage::Established, ..Handshake::NONE };
         self.acks.delayed_until = Nanos::MAX;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_between_syn_acks_doubles_up_to_the_longest_rto_and_never_wraps() {
+        let after_us = |timeouts| Handshake { timeouts, ..Handshake::NONE }.send(0) / US;
+        assert_eq!([0, 1, 6].map(after_us), [1_000_000, 2_000_000, 64_000_000]);
+        assert_eq!([7, 45, 63, 64, 255].map(after_us), [RTO_MAX_US; 5]);
     }
 }
