@@ -815,8 +815,8 @@ CC_STAGE u64 level_drained_window(const struct level *s)
 		return cc_div(s->w * ((u64)base_us + s->before_us / 4), (u64)base_us + s->before_us);
 	if (!s->testing && s->before_us > LEVEL_CROWD_US)
 		left_us = cc_max_u32(left_us, cc_sub_floor_u32(base_us, LEVEL_CROWD_DRAIN_US));
-	/* Rounded to nothing, it would pace a byte a second, and Linux holds a flow as long as its last burst takes. */
-	return cc_max_u64(level_window(s->rate, left_us), 1);
+	/* A quarter of the least W at the least: after timeouts r is a packet in seconds, and its burst holds for 76 s. */
+	return cc_max_u64(level_window(s->rate, left_us), LEVEL_W_LEAST / 4);
 }
 
 CC_STAGE void level_set_controls(struct level *s, const struct cc_view *v, struct cc_decision *d)

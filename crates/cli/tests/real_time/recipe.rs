@@ -42,8 +42,8 @@ const KEY: &[(&str, &str, &str)] = &[
     ),
     (
         "crates/scenario/src/hosts.rs",
-        "    pub initial_cwnd_pkts: u32,\n}",
-        "    pub initial_cwnd_pkts: u32,\n    /// It is quiet.\n    pub quiet: bool,\n}",
+        "    pub initial_cwnd_pkts: u32,\n",
+        "    pub initial_cwnd_pkts: u32,\n    /// It is quiet.\n    pub quiet: bool,\n",
     ),
     (
         "crates/scenario/src/hosts.rs",
