@@ -815,7 +815,7 @@ CC_STAGE u64 level_drained_window(const struct level *s)
 		return cc_div(s->w * ((u64)base_us + s->before_us / 4), (u64)base_us + s->before_us);
 	if (!s->testing && s->before_us > LEVEL_CROWD_US)
 		left_us = cc_max_u32(left_us, cc_sub_floor_u32(base_us, LEVEL_CROWD_DRAIN_US));
-	/* A quarter of the least W at the least: after timeouts r is a packet in seconds, and its burst holds for 76 s. */
+	/* A quarter of the least W: after timeouts r is a packet in seconds, and two at a quarter of it take 76 s. */
 	return cc_max_u64(level_window(s->rate, left_us), LEVEL_W_LEAST / 4);
 }
 
