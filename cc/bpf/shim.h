@@ -8,7 +8,7 @@
 #define CC_BPF_SHIM_H
 
 #include "kernel.h"
-#include "contract/clamp.h"
+#include "lib/clamp.h"
 #include "contract/maths.h"
 
 #define CC_NSEC_PER_USEC 1000u	    /* the pacer counts ns, the contract us */

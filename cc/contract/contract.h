@@ -4,7 +4,7 @@
  *
  * A host is a program that carries a transport connection: the simulator, the Linux kernel (through eBPF), a QUIC
  * stack. On every ACK the host fills one `cc_view` with the state of the connection. The algorithm reads the view,
- * updates the state of its flow and writes one `cc_decision`, which the host applies within the bounds of clamp.h. An
+ * updates the state of its flow and writes one `cc_decision`, which the host applies within the bounds of lib/clamp.h. An
  * algorithm has no other input and no other output. Therefore a recording of views replays an algorithm exactly, on any
  * host.
  *
@@ -26,7 +26,7 @@
  *	NAME_on_event(s, e, v, d)
  *	NAME_observe(s, o)
  *	NAME_paces_below_a_packet
- *				optional: 1 if the pacing rate may be below a packet per RTT on purpose, see clamp.h
+ *				optional: 1 if the pacing rate may be below a packet per RTT on purpose, see lib/clamp.h
  *
  * Rules that let one source run on every host:
  *

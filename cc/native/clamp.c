@@ -3,7 +3,7 @@
  * The bounds of decisions for a host in Rust. A translation unit of its own: with one function more in native.c, GCC
  * inlines less of the algorithms (5 instructions per packet of bbr1).
  */
-#include "contract/clamp.h"
+#include "lib/clamp.h"
 
 u32 cc_native_clamp(const struct cc_view *v, struct cc_decision *d, u32 bounds);
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "contract/clamp.h"
+#include "lib/clamp.h"
 #include "contract/contract.h"
 #include "contract/params.h"
 

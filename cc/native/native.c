@@ -9,7 +9,7 @@
  */
 #include <stddef.h>
 
-#include "contract/clamp.h"
+#include "lib/clamp.h"
 #include "contract/contract.h"
 #include "contract/params.h"
 

@@ -1,4 +1,4 @@
-//! The bounds of decisions, and how often one was outside of them: `contract/clamp.h`.
+//! The bounds of decisions, and how often one was outside of them: `lib/clamp.h`.
 
 use crate::contract::{Decision, Event, INFINITE, View};
 use crate::ffi;
@@ -78,7 +78,7 @@ impl Decision {
 }
 
 /// Counts of decisions that the host had to change, by field: each is a defect of the algorithm, which no
-/// listed one has. See `contract/clamp.h` for the bounds and what they prevent.
+/// listed one has. See `lib/clamp.h` for the bounds and what they prevent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Clamps {
     /// cwnd was 0, or above 2^24 packets.

@@ -66,7 +66,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The decision is within the bounds of `cc/contract/clamp.h`: [`Control`] sees to that.
+    /// The decision is within the bounds of `cc/lib/clamp.h`: [`Control`] sees to that.
     #[inline]
     fn apply(&mut self, d: &Decision) {
         self.cwnd = d.cwnd_pkts;

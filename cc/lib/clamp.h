@@ -38,9 +38,9 @@
 #ifndef CC_CLAMP_H
 #define CC_CLAMP_H
 
-#include "contract.h"
-#include "maths.h"
-#include "window.h"
+#include "contract/contract.h"
+#include "contract/maths.h"
+#include "contract/window.h"
 
 /* Packets: an int, with room for the one that tcp_fastretrans_alert() adds. */
 #define CC_MOST_CWND_PKTS 0x7ffffffeu
