@@ -4,9 +4,9 @@
  *
  * A host is a program that carries a transport connection: the simulator, the Linux kernel (through eBPF), a QUIC
  * stack. On every ACK the host fills one `cc_view` with the state of the connection. The algorithm reads the view,
- * updates the state of its flow and writes one `cc_decision`, which the host applies within the bounds of lib/clamp.h. An
- * algorithm has no other input and no other output. Therefore a recording of views replays an algorithm exactly, on any
- * host.
+ * updates the state of its flow and writes one `cc_decision`, which the host applies within the bounds of lib/clamp.h.
+ * An algorithm has no other input and no other output. Therefore a recording of views replays an algorithm exactly, on
+ * any host.
  *
  *	host                           algorithm NAME
  *	----                           --------------

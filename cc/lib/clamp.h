@@ -46,14 +46,14 @@
 #define CC_MOST_CWND_PKTS 0x7ffffffeu
 /* The largest window of TCP, 2^30 bytes (RFC 7323 section 2.3), in packets of 64 bytes. */
 #define CC_MOST_TCP_CWND_PKTS (1u << 24)
-/* One and a half times Linux's TCP_RTO_MIN: a shorter pause is no stall, whatever the RTT. */
-#define CC_PAUSE_US CC_MSEC(300)
+/* Linux's TCP_RTO_MIN. A receiver may wait as long again before it acknowledges a lone packet (TCP_DELACK_MAX). */
+#define CC_PAUSE_US CC_MSEC(200)
 /*
  * Two packets in 77 s. BBR's least bandwidth is a packet in 2^24 us (CC_BW_SHIFT), of which DRAIN takes 0.34: one in
  * 49 s.
  * LEVEL shares a link among more flows than it has packets, down to an eighth of a packet per RTT.
  */
-#define CC_SLOW_PAUSES 256u
+#define CC_SLOW_PAUSES 384u
 /*
  * A TSO burst has up to 64 KiB (GSO_LEGACY_MAX_SIZE): a pacing rate's part, and on short paths 64 KiB, halved for each
  * 2^9 us of the minimum RTT (Linux: tcp_tso_rtt_log).

@@ -6,7 +6,7 @@ use crate::ffi;
 /// `CC_MOST_TCP_CWND_PKTS`.
 pub(crate) const MOST_TCP_CWND_PKTS: u32 = 1 << 24;
 /// `CC_FLOOR_MOST_BPS`: no floor of the pacing rate is higher.
-pub(crate) const FLOOR_MOST_BPS: u64 = 2 * 65_536 * 1_000_000 / 300_000;
+pub(crate) const FLOOR_MOST_BPS: u64 = 2 * 65_536 * 1_000_000 / 200_000;
 
 /// What the bounds of a decision depend on, beside the view: a set of `enum cc_bounds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,7 +85,7 @@ pub struct Clamps {
     pub cwnd: u64,
     /// ssthresh was below 2 packets or no number of the contract, or above the cwnd that it should reduce.
     pub ssthresh: u64,
-    /// The pacing rate would have stopped the connection for more than 1.5 RTTs and 300 ms.
+    /// The pacing rate would have stopped the connection for more than 1.5 RTTs and 200 ms.
     pub pacing_rate: u64,
     /// The smallest burst was neither 1 nor 2 packets.
     pub min_burst: u64,

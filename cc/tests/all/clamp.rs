@@ -103,18 +103,18 @@ fn ssthresh_is_two_packets_at_least_and_a_reduction_does_not_raise_cwnd() {
 fn a_burst_is_over_in_a_pause_or_one_and_a_half_rtts() {
     let at = |srtt_us, min_rtt_us| View { pacing_rate_Bps: 0, srtt_us, min_rtt_us, ..view() };
     for (bounds, view, cwnd, least) in [
-        // two packets in 300 ms, or in one and a half RTTs
-        (OWNS, at(0, NO_RTT), 10, 9654),
-        (OWNS, at(40_000, 40_000), 10, 9654),
+        // two packets in 200 ms, or in one and a half RTTs
+        (OWNS, at(0, NO_RTT), 10, 14_480),
+        (OWNS, at(40_000, 40_000), 10, 14_480),
         (OWNS, at(2_000_000, 40_000), 10, 966),
         // on a short path 64 KiB, 32 KiB from 512 us on, and no more than half of cwnd
-        (OWNS, at(300, 300), 1000, 218_454),
-        (OWNS, at(1000, 512), 1000, 109_227),
-        (OWNS, at(300, 300), 12, 28_960),
-        (OWNS, View { cwnd_pkts: 1, ..at(300, 300) }, 1, 9654),
+        (OWNS, at(300, 300), 1000, 327_680),
+        (OWNS, at(1000, 512), 1000, 163_840),
+        (OWNS, at(300, 300), 12, 43_440),
+        (OWNS, View { cwnd_pkts: 1, ..at(300, 300) }, 1, 14_480),
         // that paces below a packet per RTT on purpose: two packets in 77 s
         (SLOW, at(300, 300), 1000, 38),
-        (SLOW, at(2_000_000, 40_000), 10, 4),
+        (SLOW, at(2_000_000, 40_000), 10, 3),
     ] {
         for (decided, rate) in
             [(0, least), (1, least), (least - 1, least), (least, least), (least + 1, least + 1)]
@@ -126,10 +126,10 @@ fn a_burst_is_over_in_a_pause_or_one_and_a_half_rtts() {
     }
     // a burst that was formed at a high rate, in the millisecond of tcp_tso_autosize, up to 64 KiB
     for (bounds, before, cwnd, least) in [
-        (Bounds::RESTARTS, 10_240_000, 1000, 33_334),
-        (Bounds::RESTARTS, NO_RATE, 1000, 218_454),
-        (Bounds::RESTARTS, NO_RATE, 4, 24_134),
-        (OWNS, NO_RATE, 1000, 9654),
+        (Bounds::RESTARTS, 10_240_000, 1000, 50_000),
+        (Bounds::RESTARTS, NO_RATE, 1000, 327_680),
+        (Bounds::RESTARTS, NO_RATE, 4, 36_200),
+        (OWNS, NO_RATE, 1000, 14_480),
     ] {
         let view = View { pacing_rate_Bps: before, ..view() };
         let (d, _) = clamped(bounds, &view, |d| (d.pacing_rate_Bps, d.cwnd_pkts) = (0, cwnd));
@@ -150,7 +150,7 @@ fn a_burst_is_over_in_a_pause_or_one_and_a_half_rtts() {
 
 #[test]
 fn a_floor_is_not_above_the_applications_limit() {
-    for (limit, rate) in [(5000, 5000), (50_000, 9654)] {
+    for (limit, rate) in [(5000, 5000), (50_000, 14_480)] {
         let view = View { max_pacing_rate_Bps: limit, ..view() };
         let (d, counted) = clamped(OWNS, &view, |d| d.pacing_rate_Bps = 1);
         assert_eq!((d.pacing_rate_Bps, counted.pacing_rate), (rate, 1));

@@ -148,7 +148,7 @@ pub struct ClampSummary {
     pub cwnd: u64,
     /// ssthresh below 2 packets, no number of the contract, or above the cwnd that it should reduce.
     pub ssthresh: u64,
-    /// A pacing rate that would have stopped the connection for more than 1.5 RTTs and 300 ms.
+    /// A pacing rate that would have stopped the connection for more than 1.5 RTTs and 200 ms.
     pub pacing_rate: u64,
     /// A smallest burst of neither 1 nor 2 packets.
     pub min_burst: u64,
