@@ -15,6 +15,9 @@
 #include "lib/monitor.h"
 #include "lib/policy.h"
 
+/* As agent, of which this is one: lib/clamp.h. */
+#define learned_paces_below_a_packet 1
+
 #define learned_kind CC_OWNS_CWND
 
 #define learned_parameters(P) \

@@ -133,6 +133,9 @@ _TEMPLATE = """\
 #include "lib/monitor.h"
 #include "lib/policy.h"
 
+/* As agent, of which this is one: lib/clamp.h. */
+#define @name@_paces_below_a_packet 1
+
 #define @name@_kind CC_OWNS_CWND
 
 #define @name@_parameters(P) \\
