@@ -561,7 +561,7 @@ class Level:
         elif self.competing:
             out = self.shallow_window()
         else:
-            out = max(window(self.rate, self.left_time()), 1)
+            out = max(window(self.rate, self.left_time()), W_LEAST // 4)
         out = min(out, W_MOST)
         if self.mode == STARTUP:
             gain = STARTUP_GAIN_256
