@@ -12,6 +12,9 @@
 #include "lib/action.h"
 #include "lib/monitor.h"
 
+/* As agent, against which it is held: lib/clamp.h. */
+#define policy_paces_below_a_packet 1
+
 #define policy_kind CC_OWNS_CWND
 
 #define policy_parameters(P)                                                                                           \
