@@ -18,12 +18,13 @@ pub fn front<T>(queue: &VecDeque<T>) {
     }
 }
 
-/// Prefetches the memory of elements that will be pushed. It has no effect where the ring buffer wraps.
+/// Prefetches the memory of elements that will be pushed. It has no effect where the ring buffer wraps, or is
+/// empty.
 #[inline]
 pub fn back<T>(queue: &VecDeque<T>) {
-    let (first, second) = queue.as_slices();
-    let used = if second.is_empty() { first } else { second };
-    fetch(used.as_ptr_range().end.wrapping_add(AHEAD));
+    if let Some(last) = queue.back() {
+        fetch(std::ptr::from_ref(last).wrapping_add(1 + AHEAD));
+    }
 }
 
 /// Prefetches one element.
