@@ -22,7 +22,7 @@ pub use record::{AlgorithmSettings, Buffer, Duel, Record, SCHEMA};
 /// Which algorithms meet, and where. Texts are values of scenario keys, with their units.
 #[derive(Debug, Clone, Args)]
 pub struct Duels {
-    /// The algorithms; by default all.
+    /// The algorithms; by default all but `agent`.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub cc: Vec<String>,
     /// Rate of the link.
@@ -68,13 +68,14 @@ pub struct Duels {
 }
 
 impl Duels {
-    /// The algorithms: those of [`cc`](Self::cc), or all.
+    /// The algorithms: those of [`cc`](Self::cc), or all but `agent`, which only an environment can decide for.
     ///
     /// # Errors
     /// One is named twice.
     pub fn names(&self) -> Result<Vec<String>, Failure> {
         if self.cc.is_empty() {
-            return Ok(Algorithm::all().map(|algorithm| algorithm.name().to_owned()).collect());
+            let names = Algorithm::all().map(|algorithm| algorithm.name().to_owned());
+            return Ok(names.filter(|name| name != "agent").collect());
         }
         // a header is called by its name; what is no algorithm is an error of the scenarios
         let name =
