@@ -8,8 +8,8 @@
  *			CC_MOST_TCP_CWND_PKTS
  *	ssthresh	2 packets to CC_INFINITE; where the host reduces cwnd to it, at most the cwnd before
  *	pacing rate	Linux's next burst, two packets or more, is over in CC_PAUSE_US or 1.5 RTTs: more than a packet
- *			in max(srtt, 200 ms). In two RTTs, if it is what Linux has computed for CC_GROWS_CWND: 1.2
- *			packets per RTT at the least. If the header defines NAME_paces_below_a_packet, in
+ *			in max(srtt, 200 ms). Two packets in two RTTs, if it is what Linux has computed for
+ *			CC_GROWS_CWND, and computes again before it sends: 1.2 packets per RTT at the least. If the header defines NAME_paces_below_a_packet, in
  *			CC_SLOW_PAUSES times as long
  *	burst		1 or CC_MIN_BURST_PKTS packets: more no host has
  *	app-limited	until no later than what is in flight now has been delivered
@@ -131,6 +131,17 @@ CC_INLINE u64 cc_long_burst_bytes(const struct cc_view *v, u32 cwnd_pkts, u32 bo
 	return cc_min_u64(long_bytes, (u64)(cwnd_pkts / 2) * v->mss_bytes);
 }
 
+/*
+ * True if the host sends by this decision. Not if Linux computes the pacing rate first: with the cwnd that an ACK has raised,
+ * by an undo or by many packets that it acknowledges, after all calls that are due to the ACK. Others are
+ * CC_EVENT_RESTART and, without an ACK, CC_EVENT_REDUCE.
+ */
+CC_INLINE bool cc_sends_next(const struct cc_view *v, const struct cc_decision *d, u32 bounds, bool computed)
+{
+	return !computed || (bounds & CC_BOUNDS_RESTARTS) ||
+	       ((bounds & CC_BOUNDS_REDUCES) && d->cwnd_pkts > v->cwnd_pkts);
+}
+
 /* The least pacing rate. One that may pace below a packet per RTT has thought of its bursts. */
 CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, const struct cc_decision *d, u32 bounds)
 {
@@ -140,7 +151,7 @@ CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, const struct cc_decis
 
 	if (bounds & CC_BOUNDS_SLOW)
 		most_us *= CC_SLOW_PAUSES;
-	else
+	else if (cc_sends_next(v, d, bounds, computed))
 		burst_bytes = cc_max_u64(burst_bytes, cc_long_burst_bytes(v, d->cwnd_pkts, bounds));
 	return cc_max_u64(cc_div(burst_bytes * CC_USEC_PER_SEC + most_us - 1, most_us), 1);
 }

@@ -146,6 +146,25 @@ fn a_burst_is_over_in_a_pause_or_one_and_a_half_rtts() {
         let (_, counted) = clamped(GROWS, &view, |d| (d.pacing_rate_Bps, d.cwnd_pkts) = (rate, 1));
         assert_eq!(counted, Clamps::default(), "{srtt_us}");
     }
+    // that rate is of the cwnd before an ACK raised it, which on a short path allows longer bursts
+    let before = 12 * 1448 * 2 / 10 * 1_000_000 / 400_000;
+    let short = View { pacing_rate_Bps: before, cwnd_pkts: 2, srtt_us: 400_000, min_rtt_us: 300, ..view() };
+    for (bounds, decided, cwnd, least) in [
+        (GROWS, before, 13, before),
+        (GROWS, before, 1000, before),
+        (GROWS | Bounds::REDUCES, before, 2, before),
+        // the host may send by these before the next ACK
+        (GROWS | Bounds::REDUCES, before, 13, 10_860),
+        (GROWS | Bounds::RESTARTS, before, 13, 10_860),
+        (GROWS, before - 1, 13, 14_480),
+    ] {
+        let (d, counted) = clamped(bounds, &short, |d| (d.pacing_rate_Bps, d.cwnd_pkts) = (decided, cwnd));
+        assert_eq!(
+            (d.pacing_rate_Bps, counted.pacing_rate > 0),
+            (least, decided != least),
+            "{bounds:?} {cwnd}"
+        );
+    }
 }
 
 #[test]

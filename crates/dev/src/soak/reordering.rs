@@ -42,9 +42,10 @@ pub(crate) struct Reordered {
     /// Fast recoveries, and reductions that were taken back.
     pub(crate) recoveries: u64,
     pub(crate) undos: u64,
-    /// Decisions that the shim changed, and values that it put right because nothing had decided them.
+    /// Decisions that the shim changed, by field in words; empty: none.
     #[serde(default)]
-    pub(crate) clamps: u64,
+    pub(crate) clamps: String,
+    /// Values that it put right because nothing had decided them.
     #[serde(default)]
     pub(crate) heals: u64,
     /// Of whole transfers, each checked.
@@ -145,12 +146,11 @@ impl Reordered {
     /// force.
     fn changed_text(&self) -> Option<String> {
         let by_itself = self.algorithm.parse().is_ok_and(|cc| fairpace_sim::decides_by_itself(&cc));
-        (by_itself && self.clamps + self.heals > 0).then(|| {
-            format!(
-                "{} decisions were out of bounds, {} values had not been decided",
-                self.clamps, self.heals
-            )
-        })
+        let clamped =
+            (!self.clamps.is_empty()).then(|| format!("decisions were out of bounds: {}", self.clamps));
+        let healed = (self.heals > 0).then(|| format!("{} values had not been decided", self.heals));
+        let texts: Vec<_> = clamped.into_iter().chain(healed).collect();
+        (by_itself && !texts.is_empty()).then(|| texts.join("; "))
     }
 
     fn absurd_text(&self) -> Option<String> {
@@ -188,7 +188,7 @@ fn observe(
     (result.acks, result.absurd) = (acks.count()?, absurd.count()?);
     let counters = HostCounters::read()?.since(before);
     let changed = loaded.counters()?;
-    (result.clamps, result.heals) = (changed.clamps.total(), changed.heals);
+    (result.clamps, result.heals) = (changed.clamps.sentence(), changed.heals);
     (result.recoveries, result.undos) = (counters.recoveries, counters.undos);
     let (bytes, failures) = flows.finish();
     result.bytes = bytes;
@@ -226,14 +226,16 @@ mod tests {
 
     #[test]
     fn a_listed_algorithm_whose_decision_was_changed_is_wrong() {
-        let changed = |algorithm: &str, clamps, heals| {
-            Reordered { algorithm: algorithm.to_owned(), clamps, heals, ..Reordered::default() }
-                .changed_text()
-                .is_some()
+        let changed = |algorithm: &str, clamps: &str, heals| {
+            let (algorithm, clamps) = (algorithm.to_owned(), clamps.to_owned());
+            Reordered { algorithm, clamps, heals, ..Reordered::default() }.changed_text()
         };
-        assert!(changed("cubic", 1, 0) && changed("bbr3", 0, 1));
+        let cwnd = "decisions were out of bounds: cwnd once";
+        assert_eq!(changed("cubic", "cwnd once", 0).as_deref(), Some(cwnd));
+        assert!(changed("cubic", "cwnd once", 1).unwrap().ends_with("; 1 values had not been decided"));
+        assert!(changed("bbr3", "", 1).is_some());
         // the rate of fixed_rate is the user's
-        assert!(!changed("cubic", 0, 0) && !changed("fixed_rate", 1, 0));
+        assert!(changed("cubic", "", 0).is_none() && changed("fixed_rate", "pacing rate once", 0).is_none());
     }
 
     #[test]
