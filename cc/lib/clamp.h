@@ -9,8 +9,8 @@
  *	ssthresh	2 packets to CC_INFINITE; where the host reduces cwnd to it, at most the cwnd before
  *	pacing rate	Linux's next burst, two packets or more, is over in CC_PAUSE_US or 1.5 RTTs: more than a packet
  *			in max(srtt, 200 ms). Two packets in two RTTs, if it is what Linux has computed for
- *			CC_GROWS_CWND, and computes again before it sends: 1.2 packets per RTT at the least. If the header defines NAME_paces_below_a_packet, in
- *			CC_SLOW_PAUSES times as long
+ *			CC_GROWS_CWND, and computes again before it sends: 1.2 packets per RTT at the least. If
+ *			the header defines NAME_paces_below_a_packet, in CC_SLOW_PAUSES times as long
  *	burst		1 or CC_MIN_BURST_PKTS packets: more no host has
  *	app-limited	until no later than what is in flight now has been delivered
  *
@@ -132,8 +132,8 @@ CC_INLINE u64 cc_long_burst_bytes(const struct cc_view *v, u32 cwnd_pkts, u32 bo
 }
 
 /*
- * True if the host sends by this decision. Not if Linux computes the pacing rate first: with the cwnd that an ACK has raised,
- * by an undo or by many packets that it acknowledges, after all calls that are due to the ACK. Others are
+ * True if the host sends by this decision. Not if Linux computes the pacing rate first: with the cwnd that an ACK has
+ * raised, by an undo or by many packets that it acknowledges, after all calls that are due to the ACK. Others are
  * CC_EVENT_RESTART and, without an ACK, CC_EVENT_REDUCE.
  */
 CC_INLINE bool cc_sends_next(const struct cc_view *v, const struct cc_decision *d, u32 bounds, bool computed)

@@ -68,7 +68,8 @@ pub struct Duels {
 }
 
 impl Duels {
-    /// The algorithms: those of [`cc`](Self::cc), or all but `agent`, which only an environment can decide for.
+    /// The algorithms: those of [`cc`](Self::cc), or all but `agent`, which only an environment can decide
+    /// for.
     ///
     /// # Errors
     /// One is named twice.
