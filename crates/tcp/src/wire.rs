@@ -38,6 +38,8 @@ pub struct Segment {
     pub ecn: EcnField,
     /// CWR: the sender has reduced cwnd after an ECE. On a SYN: it requests ECN.
     pub cwr: bool,
+    /// PSH: the last packet of a burst of several, or of what the application has written.
+    pub push: bool,
 }
 
 impl Segment {

@@ -59,12 +59,12 @@ impl Receiver {
 
     /// Sends an ACK, delays it, or compresses it.
     #[inline]
-    pub(super) fn acknowledge(&mut self, now: Nanos, at_once: bool, wire: &mut impl AckWire) {
+    pub(super) fn acknowledge(&mut self, now: Nanos, at_once: bool, push: bool, wire: &mut impl AckWire) {
         let full = self.next - self.acks.acked >= u64::from(self.config.ack_every);
         if full || at_once || self.acks.quickacks > 0 {
             self.send_ack(now, wire);
         } else if self.ooo_pkts == 0 && self.duplicate.is_none() {
-            self.acks.delay(now);
+            self.acks.delay(now, push);
         } else if !self.compresses(now) {
             self.send_ack(now, wire);
         }
@@ -72,11 +72,11 @@ impl Receiver {
 
     /// The same without out-of-order packets, ECN and artificial delay.
     #[inline]
-    pub(super) fn acknowledge_fast(&mut self, now: Nanos, wire: &mut impl AckWire) {
+    pub(super) fn acknowledge_fast(&mut self, now: Nanos, push: bool, wire: &mut impl AckWire) {
         let acks = &mut self.acks;
         let full = self.next - acks.acked >= u64::from(self.config.ack_every);
         if !full && acks.quickacks == 0 {
-            acks.delay(now);
+            acks.delay(now, push);
             return;
         }
         acks.acked = self.next;

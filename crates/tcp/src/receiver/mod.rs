@@ -121,7 +121,7 @@ impl Receiver {
             self.acks.note_timestamp(&segment);
             self.next += 1;
             self.acks.note_data(now, self.window.pkts());
-            self.acknowledge_fast(now, wire);
+            self.acknowledge_fast(now, segment.push, wire);
             return 1;
         }
         let available = match self.config.gro_ns {
@@ -169,7 +169,7 @@ impl Receiver {
             self.acks.rwnd_opened();
         }
         self.unread_pkts = self.next - before;
-        self.acknowledge(now, at_once, wire);
+        self.acknowledge(now, at_once, segment.push, wire);
         self.unread_pkts = 0;
         let ooo_pkts = if self.ooo_pkts > 0 { self.ooo_end - self.next } else { 0 };
         if !in_order && ooo_pkts > 0 {

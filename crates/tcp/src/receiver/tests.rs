@@ -64,6 +64,22 @@ fn every_second_segment_is_acknowledged() {
     }
 }
 
+/// Seen on Linux 6.18 after pairs of quick ACKs: an odd packet at the end of a burst waited 58 us, not 40 ms.
+#[test]
+fn the_end_of_a_burst_is_acknowledged_when_the_application_has_read_it() {
+    let mut r = receiver();
+    assert_eq!(answer(&mut r, 100 * MS, Segment { push: true, ..segment(22) }), None);
+    let (at, ack) = timer(&mut r);
+    assert_eq!((at - 100 * MS, ack.map(|a| a.next)), (60_000, Some(23)));
+    // that is no ACK that came late: the next lone one waits as long as before
+    assert_eq!(answer(&mut r, 110 * MS, segment(23)), None);
+    assert_eq!((timer(&mut r).0 - 110 * MS) / MS, 42);
+    // a second segment before that: its ACK is the ordinary one
+    answer(&mut r, 200 * MS, segment(24));
+    let ack = answer(&mut r, 200 * MS, Segment { push: true, ..segment(25) });
+    assert_eq!((ack.map(|a| a.next), r.next_timer()), (Some(26), None));
+}
+
 #[test]
 fn a_lone_segment_is_acknowledged_after_40_ms_by_a_timer_of_jiffies() {
     let mut r = receiver();

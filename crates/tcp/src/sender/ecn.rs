@@ -76,7 +76,7 @@ impl<C: Control> Sender<C> {
     #[inline]
     pub(super) fn new_segment(&mut self, seq: u64, sent: Nanos) -> Segment {
         let cwr = std::mem::take(&mut self.ecn.cwr_due);
-        Segment { seq, sent, echo_ms: self.echo_ms, ecn: self.ecn.field, cwr }
+        Segment { seq, sent, echo_ms: self.echo_ms, ecn: self.ecn.field, cwr, push: false }
     }
 
     /// A retransmission. It is not ECN-capable (RFC 3168, section 6.1.5), except in L4S: it must not wait in

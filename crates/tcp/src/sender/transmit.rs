@@ -9,7 +9,7 @@ use super::Sender;
 use super::state::{RecoveryAction, Timer};
 use crate::control::Control;
 use crate::time::{Nanos, US};
-use crate::wire::Wire;
+use crate::wire::{Segment, Wire};
 
 /// A burst is deferred only if the last one left less than this ago, 1 ms (Linux: tcp_tso_should_defer).
 const DEFER_NS: Nanos = 1_000_000;
@@ -129,13 +129,22 @@ impl<C: Control> Sender<C> {
         let snapshot = self.rate.on_send(sent / US, first);
         let nxt = self.board.nxt();
         self.board.send(pkts, snapshot);
-        for seq in nxt..nxt + u64::from(pkts) {
-            wire.send(self.new_segment(seq, sent));
+        let end = nxt + u64::from(pkts);
+        let pushes = self.pushes(end, pkts);
+        for seq in nxt..end {
+            wire.send(Segment { push: pushes && seq + 1 == end, ..self.new_segment(seq, sent) });
         }
         self.stats.sent_pkts += u64::from(pkts);
         if first || matches!(self.timer, Timer::Probe(_)) {
             self.rearm_rto(now);
         }
+    }
+
+    /// True if the last packet of a burst that ends before `end` carries PSH: of several packets, so that the
+    /// receiver's offloads do not wait (Linux: __tcp_transmit_skb), or of what the application has written
+    /// (Linux: tcp_push).
+    fn pushes(&self, end: u64, pkts: u32) -> bool {
+        pkts > 1 || end == self.send_end()
     }
 
     /// Schedules a burst with the pacer and notifies the algorithm when transmission resumes (Linux:
@@ -152,10 +161,12 @@ impl<C: Control> Sender<C> {
     /// Retransmits `pkts` lost packets from `seq` on (Linux: tcp_retransmit_skb).
     pub(super) fn retransmit(&mut self, now: Nanos, seq: u64, pkts: u32, wire: &mut impl Wire) {
         let sent = self.depart(now, u64::from(pkts));
-        for seq in seq..seq + u64::from(pkts) {
+        let end = seq + u64::from(pkts);
+        let pushes = self.pushes(end, pkts);
+        for seq in seq..end {
             let snapshot = self.rate.on_send(sent / US, false);
             self.board.retransmit(seq, snapshot);
-            wire.send(self.retransmitted_segment(seq, sent));
+            wire.send(Segment { push: pushes && seq + 1 == end, ..self.retransmitted_segment(seq, sent) });
         }
         self.stats.sent_pkts += u64::from(pkts);
         self.stats.retransmitted_pkts += u64::from(pkts);
@@ -168,7 +179,7 @@ impl<C: Control> Sender<C> {
         let (seq, sent) = (self.board.nxt() - 1, self.depart(now, 1));
         let snapshot = self.rate.on_send(sent / US, false);
         self.board.send_again(seq, snapshot);
-        wire.send(self.retransmitted_segment(seq, sent));
+        wire.send(Segment { push: self.pushes(seq + 1, 1), ..self.retransmitted_segment(seq, sent) });
         self.stats.sent_pkts += 1;
         self.stats.retransmitted_pkts += 1;
     }
