@@ -92,6 +92,19 @@ fn a_small_window_is_used_in_two_bursts_and_partial_bursts_wait_for_the_next_ack
     assert_eq!(s.ack(201, 25, &[]).len(), 10);
 }
 
+/// Linux: __tcp_transmit_skb and tcp_push.
+#[test]
+fn the_last_packet_of_a_burst_of_several_and_of_all_data_is_pushed() {
+    let pushed = |cwnd, written_pkts| -> Vec<u64> {
+        let segments = Script::new(Kind::OwnsCwnd, cwnd, written_pkts).segments();
+        segments.iter().filter(|segment| segment.push).map(|segment| segment.seq).collect()
+    };
+    assert_eq!(pushed(30, 100), [14, 29], "two bursts, of half of cwnd each");
+    assert_eq!(pushed(1, 100), [0; 0], "a burst of one");
+    assert_eq!(pushed(30, 20), [14, 19]);
+    assert_eq!(pushed(1, 1), [0]);
+}
+
 #[test]
 fn below_1_2_mbit_bbr1_sends_one_packet_at_a_time() {
     use fairpace_cc::{Algorithm, Controller, Params};
