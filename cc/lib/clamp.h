@@ -8,9 +8,10 @@
  *			CC_MOST_TCP_CWND_PKTS
  *	ssthresh	2 packets to CC_INFINITE; where the host reduces cwnd to it, at most the cwnd before
  *	pacing rate	Linux's next burst, two packets or more, is over in CC_PAUSE_US or 1.5 RTTs: more than a packet
- *			in max(srtt, 200 ms). Two packets in two RTTs, if it is what Linux has computed for
- *			CC_GROWS_CWND, and computes again before it sends: 1.2 packets per RTT at the least. If
- *			the header defines NAME_paces_below_a_packet, in CC_SLOW_PAUSES times as long
+ *			in max(srtt, 200 ms). One packet and a half in that time, if it is what Linux has
+ *			computed for CC_GROWS_CWND, which is 1.2 packets per RTT at the least, and computes again
+ *			before it sends. If the header defines NAME_paces_below_a_packet, in CC_SLOW_PAUSES times
+ *			as long
  *	burst		1 or CC_MIN_BURST_PKTS packets: more no host has
  *	app-limited	until no later than what is in flight now has been delivered
  *
@@ -146,8 +147,8 @@ CC_INLINE bool cc_sends_next(const struct cc_view *v, const struct cc_decision *
 CC_INLINE u64 cc_least_pacing_Bps(const struct cc_view *v, const struct cc_decision *d, u32 bounds)
 {
 	bool computed = (bounds & CC_BOUNDS_GROWS) && d->pacing_rate_Bps == v->pacing_rate_Bps;
-	u64 most_us = cc_max_u64((computed ? 4ull : 3ull) * v->srtt_us / 2, CC_PAUSE_US);
-	u64 burst_bytes = (u64)CC_MIN_BURST_PKTS * v->mss_bytes;
+	u64 most_us = cc_max_u64(3ull * v->srtt_us / 2, CC_PAUSE_US);
+	u64 burst_bytes = (computed ? 3ull : 4ull) * v->mss_bytes / 2;
 
 	if (bounds & CC_BOUNDS_SLOW)
 		most_us *= CC_SLOW_PAUSES;

@@ -158,8 +158,8 @@ fn linuxs_own_pacing_rate_may_be_that_of_the_cwnd_before_an_ack() {
         (GROWS, before, 1000, before),
         (GROWS | Bounds::REDUCES, before, 2, before),
         // the host may send by these before the next ACK
-        (GROWS | Bounds::REDUCES, before, 13, 10_860),
-        (GROWS | Bounds::RESTARTS, before, 13, 10_860),
+        (GROWS | Bounds::REDUCES, before, 13, 14_480),
+        (GROWS | Bounds::RESTARTS, before, 13, 14_480),
         (GROWS, before - 1, 13, 14_480),
     ] {
         let (d, counted) = clamped(bounds, &short, |d| (d.pacing_rate_Bps, d.cwnd_pkts) = (decided, cwnd));
