@@ -79,6 +79,8 @@ pub enum Content {
         seq: u64,
         /// CWR of RFC 3168: the sender has reduced its cwnd.
         cwr: bool,
+        /// PSH: the last packet of a burst of several, or of what the application has written.
+        push: bool,
     },
     /// A part of a frame of audio or video, in RTP over UDP.
     Datagram {

@@ -22,11 +22,11 @@ pub(crate) fn ack(ack: &Ack) -> observer::Ack {
 }
 
 /// A segment, as an observer gets it.
-pub(crate) fn segment(&Segment { seq, cwr, .. }: &Segment) -> Content {
+pub(crate) fn segment(&Segment { seq, cwr, push, .. }: &Segment) -> Content {
     match seq {
         Segment::SYN => Content::Syn,
         Segment::ACK => Content::HandshakeAck,
-        _ => Content::Data { seq, cwr },
+        _ => Content::Data { seq, cwr, push },
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn sent(
         fairpace_netem::Content::Other if !header.is_reset => Some(Content::HandshakeAck),
         fairpace_netem::Content::Syn => Some(Content::Syn),
         fairpace_netem::Content::Data { begin, .. } => {
-            Some(Content::Data { seq: begin / mss_bytes, cwr: false })
+            Some(Content::Data { seq: begin / mss_bytes, cwr: false, push: false })
         }
         _ => None,
     }

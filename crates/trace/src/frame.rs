@@ -86,16 +86,16 @@ pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
             tcp.options = syn_options(timestamp(packet.sent_ns), 0, context.mss_bytes);
             frame(packet.connection, true, tcp, EcnField::NotEct, 0)
         }
-        Content::HandshakeAck => of_segment(packet, 0, false, context),
-        Content::Data { seq, cwr } => of_segment(packet, seq, cwr, context),
+        Content::HandshakeAck => of_segment(packet, 0, [false, false], context),
+        Content::Data { seq, cwr, push } => of_segment(packet, seq, [cwr, push], context),
     }
 }
 
 /// The headers of a segment after the SYN, and its length on the wire in bytes.
-fn of_segment(packet: &Packet, seq: u64, cwr: bool, context: Context) -> (Vec<u8>, u32) {
+fn of_segment(packet: &Packet, seq: u64, [cwr, push]: [bool; 2], context: Context) -> (Vec<u8>, u32) {
     let payload = packet.bytes.saturating_sub(DATA_HEADER_BYTES);
     let mut tcp = tcp(packet.connection, true);
-    (tcp.ack, tcp.psh, tcp.cwr) = (true, false, cwr);
+    (tcp.ack, tcp.psh, tcp.cwr) = (true, push, cwr);
     tcp.sequence_number = first_byte(seq, context.mss_bytes);
     tcp.acknowledgment_number = 1;
     tcp.window_size = FULL_WINDOW;
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_data_packet_is_1514_bytes_with_checksums_that_hold() {
-        let data = packet(Content::Data { seq: 3, cwr: true }, 1514);
+        let data = packet(Content::Data { seq: 3, cwr: true, push: true }, 1514);
         let (mut bytes, on_wire) = of_packet(&data, CONTEXT);
         assert_eq!((bytes.len(), on_wire), (66, 1514));
         bytes.resize(on_wire as usize, 0);
@@ -304,7 +304,7 @@ mod tests {
             (header.source_port, header.destination_port),
             (1024 + (70_000_u32 - 64_512) as u16, 5002)
         );
-        assert!(header.cwr && header.ack && !header.syn && !header.ece);
+        assert!(header.cwr && header.psh && header.ack && !header.syn && !header.ece);
         let options: Vec<_> = header.options_iterator().map(Result::unwrap).collect();
         assert_eq!(options, [Opt::Noop, Opt::Noop, Opt::Timestamp(1234, 7)]);
     }
@@ -316,7 +316,8 @@ mod tests {
         let tcp = |bytes: &[u8]| TcpHeader::from_slice(&bytes[34..]).unwrap().0;
         let mss = |bytes: &[u8]| tcp(bytes).options_iterator().next().unwrap().unwrap();
         let ack = |ack: Ack| of_ack(ConnectionId::default(), &ack, EcnField::NotEct, 0, context).0;
-        let (data, on_wire) = of_packet(&packet(Content::Data { seq: 3, cwr: false }, 1294), context);
+        let (data, on_wire) =
+            of_packet(&packet(Content::Data { seq: 3, cwr: false, push: false }, 1294), context);
         assert_eq!((on_wire, tcp(&data).sequence_number), (1294, 1 + 3 * 1228));
         assert_eq!(mss(&of_packet(&packet(Content::Syn, 74), context).0), Opt::MaximumSegmentSize(1240));
         assert_eq!(mss(&ack(Ack { syn: true, ..Ack::default() })), Opt::MaximumSegmentSize(1240));

@@ -10,20 +10,21 @@ use crate::wire::{AckWire, HEADER_BYTES, Segment};
 const MAX_BYTES: u64 = 65_536 - HEADER_BYTES as u64;
 
 impl Receiver {
-    /// Adds a segment to the packet that GRO assembles, or receives that packet and starts a new one. Returns
-    /// the packets that became available to the application.
+    /// Adds a segment to the packet that GRO assembles, or receives that packet and starts a new one. A PSH
+    /// ends it. Returns the packets that became available to the application.
     #[inline(never)]
     pub(super) fn receive_gro(&mut self, now: Nanos, segment: Segment, wire: &mut impl AckWire) -> u64 {
         if now <= self.gro.until && self.gro.takes(&segment) {
             self.gro.pkts += 1;
-            return if (self.gro.pkts + 1) * u64::from(self.config.mss_bytes) > MAX_BYTES {
+            self.gro.first.push = segment.push;
+            return if segment.push || (self.gro.pkts + 1) * u64::from(self.config.mss_bytes) > MAX_BYTES {
                 self.flush_gro(now, wire)
             } else {
                 0
             };
         }
         let available = self.flush_gro(now, wire);
-        if !segment.is_data() || segment.cwr {
+        if !segment.is_data() || segment.cwr || segment.push {
             return available + self.receive(now, &segment, 1, wire);
         }
         self.gro = GroPacket { first: segment, pkts: 1, until: now + self.config.gro_ns };

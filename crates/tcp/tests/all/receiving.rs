@@ -195,6 +195,19 @@ fn gro_makes_one_ack_of_packets_that_follow_closely() {
     assert_eq!(h.said(), [(342 * MS + 50 * US, 23, false)]);
 }
 
+/// Linux: tcp_gro_receive.
+#[test]
+fn a_psh_ends_what_gro_merges() {
+    let mut h = Host::settled(ReceiverConfig { gro_ns: MS, ..linux() }, packet(0));
+    let push = |seq| Segment { push: true, ..packet(seq) };
+    assert_eq!([packet(16), packet(17), push(18)].map(|p| h.arrives(200 * MS, p)), [0, 0, 3]);
+    assert_eq!(h.said(), [(200 * MS, 19, false)]);
+    // one that follows none is not held, and its ACK leaves when the application has read
+    assert_eq!(h.arrives(210 * MS, push(19)), 1);
+    h.timers_until(211 * MS);
+    assert_eq!(h.said(), [(210 * MS + 60 * US, 20, false)]);
+}
+
 #[test]
 fn gro_holds_64_kb_at_most() {
     let mut h = Host::settled(ReceiverConfig { gro_ns: MS, ..linux() }, packet(0));

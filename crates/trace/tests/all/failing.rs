@@ -18,7 +18,7 @@ fn a_full_disk_raises_the_flag_during_the_run_and_the_error_says_what_it_is() {
     assert!(!flag.load(Ordering::Relaxed));
     // more than the buffers hold
     for seq in 0..10_000 {
-        let content = Content::Data { seq, cwr: false };
+        let content = Content::Data { seq, cwr: false, push: false };
         let connection = ConnectionId::default();
         let packet = Packet { connection, bytes: 1500, ecn: EcnField::NotEct, sent_ns: seq, content };
         traces.packet(seq, 0, LinkEvent::Enqueued, &packet);

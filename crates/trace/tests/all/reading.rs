@@ -101,7 +101,7 @@ fn texts(batch: &RecordBatch, column: &str) -> Vec<Option<String>> {
 }
 
 fn packet(seq: u64, sent_ns: u64) -> Packet {
-    let content = Content::Data { seq, cwr: false };
+    let content = Content::Data { seq, cwr: false, push: false };
     Packet { connection: ConnectionId::default(), bytes: 1514, ecn: EcnField::NotEct, sent_ns, content }
 }
 
