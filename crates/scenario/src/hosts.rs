@@ -137,7 +137,7 @@ pub enum Window {
 pub struct Receiving {
     /// What the sender may have outstanding.
     pub window: Window,
-    /// Full packets per ACK.
+    /// Full packets per ACK. Above 2 a PSH causes none, either.
     pub ack_every: u32,
     /// Waits for `ack_every` packets at all, for up to 40 ms and more; without: an ACK at once for each.
     pub delayed_ack: bool,
@@ -249,7 +249,8 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
 
 #[rustfmt::skip]
 pub(crate) const RECEIVING_KEYS: &[Row<Receiving>] = &[
-    Row::flow("ack_every", Kind::Integer, field!(Receiving, ack_every), "Full packets per ACK.")
+    Row::flow("ack_every", Kind::Integer, field!(Receiving, ack_every),
+        "Full packets per ACK. Above 2 a PSH causes none, either.")
         .range(1, 1_000).optional()
         .related(&[Relation::NeedsTrue("delayed_ack", "each packet is acknowledged at once")])
         .simulator_only(),

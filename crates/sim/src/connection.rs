@@ -342,7 +342,11 @@ impl Application {
                 }
                 Offer::Bytes(bytes) => {
                     let pkts = self.whole_pkts(bytes, path.flow.mss_bytes());
-                    sender.write(now, pkts, path);
+                    if self.unsent_bytes > 0 {
+                        sender.write_with_part(now, pkts, path);
+                    } else {
+                        sender.write(now, pkts, path);
+                    }
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::wire::MSS_BYTES;
 pub struct ReceiverConfig {
     /// The receive window.
     pub window: Window,
-    /// Full segments per ACK, at least 1: 2 in RFC 1122 and Linux.
+    /// Full segments per ACK, at least 1: 2 in RFC 1122 and Linux. Above 2 a PSH causes none, either.
     pub ack_every: u32,
     /// Delayed ACKs: waits for `ack_every` segments, at least 40 ms and at most 200 ms. Without: an ACK per
     /// segment.

@@ -310,7 +310,8 @@ class Flow:
         ``tcp_syn_linear_timeouts``). As in Linux, the connection fails earlier if the time of all ``syn_retries`` alone
         has passed. On the testbed all flows have one sending host, and so the same value. (whole number; 0 to 127.)
         Default: 4.
-    :param ack_every: Full packets per ACK. Needs ``delayed_ack = true``. (whole number; 1 to 1000.) Default: 2.
+    :param ack_every: Full packets per ACK. Above 2 a PSH causes none, either. Needs ``delayed_ack = true``. (whole
+        number; 1 to 1000.) Default: 2.
     :param delayed_ack: Delayed ACKs: the receiver waits for ``ack_every`` packets, for 40 ms and more. Without: it
         acknowledges each at once. (true or false.) Default: true.
     :param sack_compression: The receiver holds SACKs back for up to 1 ms after three duplicate ACKs, as Linux does.

@@ -205,8 +205,8 @@ impl Acks {
         }
     }
 
-    /// Delays the ACK that is due (Linux: tcp_send_delayed_ack). With a `push` it leaves when the application
-    /// has read everything (Linux: tcp_measure_rcv_mss, ICSK_ACK_PUSHED, __tcp_cleanup_rbuf).
+    /// Delays the ACK that is due (Linux: tcp_send_delayed_ack). After a `push` it leaves when the
+    /// application has read everything (Linux: tcp_measure_rcv_mss, ICSK_ACK_PUSHED, __tcp_cleanup_rbuf).
     #[inline]
     pub(super) fn delay(&mut self, now: Nanos, push: bool) {
         if push {

@@ -87,6 +87,8 @@ pub struct Sender<C: Control> {
     random: u32,
     cwnd_use: CwndUse,
     last_sent: Nanos,
+    /// The application has written what does not fill a packet, after the last packet.
+    has_part: bool,
     stats: SenderStats,
     /// Buffer for [`Scoreboard::swap_losses`].
     loss_buffer: Vec<u64>,
@@ -139,6 +141,7 @@ impl<C: Control> Sender<C> {
             rwnd_end: 0,
             cwnd_use: CwndUse::default(),
             last_sent: 0,
+            has_part: false,
             handshake: Handshake::default(),
             window: 0,
             echo_ms: 0,
@@ -150,6 +153,17 @@ impl<C: Control> Sender<C> {
 
     /// The application writes `pkts` packets; `u64::MAX` for a transfer without end.
     pub fn write(&mut self, now: Nanos, pkts: u64, wire: &mut impl Wire) {
+        self.has_part = false;
+        self.write_on(now, pkts, wire);
+    }
+
+    /// The same if it has also written what does not fill a packet yet, and waits for more.
+    pub fn write_with_part(&mut self, now: Nanos, pkts: u64, wire: &mut impl Wire) {
+        self.has_part = true;
+        self.write_on(now, pkts, wire);
+    }
+
+    fn write_on(&mut self, now: Nanos, pkts: u64, wire: &mut impl Wire) {
         self.written = self.written.saturating_add(pkts);
         if self.control.is_some() {
             self.check_app_limited(now);

@@ -142,9 +142,9 @@ impl<C: Control> Sender<C> {
 
     /// True if the last packet of a burst that ends before `end` carries PSH: of several packets, so that the
     /// receiver's offloads do not wait (Linux: __tcp_transmit_skb), or of what the application has written
-    /// (Linux: tcp_push).
+    /// (Linux: tcp_push; of a part that waits the PSH waits with it, tso_fragment).
     fn pushes(&self, end: u64, pkts: u32) -> bool {
-        pkts > 1 || end == self.send_end()
+        pkts > 1 || (end == self.written && !self.has_part)
     }
 
     /// Schedules a burst with the pacer and notifies the algorithm when transmission resumes (Linux:

@@ -1,6 +1,6 @@
 //! What a sender sends when nothing is lost, and what its algorithm is reported. The RTT is 100 ms.
 
-use crate::support::{MS, Script, range};
+use crate::support::{FixedParams, MS, Script, range};
 use fairpace_cc::{Event, Kind};
 use fairpace_tcp::{Ack, Segment, Sender, Sending};
 
@@ -103,6 +103,26 @@ fn the_last_packet_of_a_burst_of_several_and_of_all_data_is_pushed() {
     assert_eq!(pushed(1, 100), [0; 0], "a burst of one");
     assert_eq!(pushed(30, 20), [14, 19]);
     assert_eq!(pushed(1, 1), [0]);
+    // not where rwnd ends, nor before a part of a packet, which has the PSH itself
+    let params = FixedParams {
+        kind: Kind::OwnsCwnd,
+        cwnd: 30,
+        rate_Bps: fairpace_cc::NO_RATE,
+        tracks_sends: false,
+        log: Default::default(),
+    };
+    let mut s = Script::configured(params, 100, Sending::default(), 1);
+    assert!(s.segments().iter().all(|segment| !segment.push));
+    let mut s = Script::new(Kind::OwnsCwnd, 30, 0);
+    let mut write = |pkts, with_part| {
+        let mut sent = Vec::new();
+        match with_part {
+            true => s.sender.write_with_part(s.now, pkts, &mut sent),
+            false => s.sender.write(s.now, pkts, &mut sent),
+        }
+        sent.iter().map(|segment| segment.push).collect::<Vec<_>>()
+    };
+    assert_eq!([write(1, true), write(2, true), write(1, false)].concat(), [false, false, true, true]);
 }
 
 #[test]
