@@ -37,17 +37,18 @@ fn looking_more_often_changes_nothing() {
 
 #[test]
 fn a_kernels_view_changes_only_what_is_lossy_and_only_for_who_asks_for_it() {
-    let pair = |cc: &str, buffer_bytes| {
-        let exact = scenario(vec![link(20, buffer_bytes)], vec![flow(cc, 30, 0)], 2, 12);
+    let pair = |cc: &str, buffer_bytes, ppb| {
+        let loss = Loss { ppb, burst: None };
+        let exact = scenario(vec![Link { loss, ..link(20, buffer_bytes) }], vec![flow(cc, 30, 0)], 2, 12);
         let mut kernel = exact.clone();
         kernel.flows[0].view = View::Kernel;
         (run(&exact).summary.flows, run(&kernel).summary.flows)
     };
-    let (exact, kernel) = pair("bbr1", 30_000);
+    let (exact, kernel) = pair("bbr1", 30_000, 0);
     assert_eq!(exact, kernel, "bbr1 does not ask what was in flight");
-    let (exact, kernel) = pair("bbr3", 10_000_000);
+    let (exact, kernel) = pair("bbr3", 10_000_000, 0);
     assert_eq!(exact, kernel, "without losses the kernel knows all");
-    let (exact, kernel) = pair("bbr3", 15_000);
+    let (exact, kernel) = pair("bbr3", 15_000, 1_000_000);
     assert_ne!(exact, kernel, "with losses it does not");
     let (a, b) = (exact[0].goodput_mbps, kernel[0].goodput_mbps);
     assert!((a - b).abs() < 0.1 * a, "{a} Mbit/s and {b} Mbit/s");
