@@ -54,7 +54,8 @@ pub(crate) enum Command {
     /// continues. A `[[run]]` with `beside = true` in `figure.toml` is not in the paper: it is drawn as that
     /// and never judged. --short leaves it out; so does --on kernel, unless `kernel.runs` names it.
     ///
-    /// A paper whose `paper.toml` declares several `[[base]]`, that is, several possible settings of its
+    /// What is known of a paper's hosts, `[hosts]` in `paper.toml`, is set in all its simulations. A paper
+    /// whose `paper.toml` declares several `[[base]]`, that is, several possible settings of its
     /// hosts, is simulated and judged on each. Real flows have a base
     /// whose keys the testbed has.
     Reproduce(ReproduceArgs),

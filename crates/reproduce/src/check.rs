@@ -29,9 +29,13 @@ pub(crate) fn problems(sheet: &Sheet, paper: &Paper) -> Vec<Problem> {
     check.problems
 }
 
-/// What is wrong with the bases that a paper declares.
+/// What is wrong with the hosts and bases that a paper declares.
 pub(crate) fn bases(paper: &Paper, text: &Text) -> Vec<Problem> {
-    let mut problems = Vec::new();
+    let mut problems = sets("hosts", &paper.hosts.set, text);
+    if !paper.hosts.is_empty() && paper.hosts.why.trim().is_empty() {
+        let help = "say how it is known".into();
+        problems.push(text.problem("paper", "missing-key", "hosts.why", "`why` is empty".into(), help));
+    }
     for (index, base) in paper.bases.iter().enumerate() {
         let key = format!("base.{}", index + 1);
         let mut wrong = |kind, key: &str, message: String, help: &str| {
@@ -51,13 +55,19 @@ pub(crate) fn bases(paper: &Paper, text: &Text) -> Vec<Problem> {
             let message = format!("`{}` is base {} and sets {} keys", base.name, index + 1, base.set.len());
             wrong("impossible", &key, message, help);
         }
-        for (number, set) in (1..).zip(&base.set) {
-            if let Err(error) = set.parse::<Set>() {
-                wrong("syntax", &format!("{key}.set.{number}"), error.to_string(), "");
-            }
-        }
+        problems.extend(sets(&key, &base.set, text));
     }
     problems
+}
+
+/// What is no `KEY=VALUE` of `key.set`.
+fn sets(key: &str, sets: &[String], text: &Text) -> Vec<Problem> {
+    let wrong = |(number, set): (usize, &String)| {
+        let error = set.parse::<Set>().err()?;
+        let key = format!("{key}.set.{number}");
+        Some(text.problem("paper", "syntax", &key, error.to_string(), String::new()))
+    };
+    (1..).zip(sets).filter_map(wrong).collect()
 }
 
 /// Whether a measure of a sweeping run must say at which point.

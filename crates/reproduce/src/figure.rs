@@ -506,6 +506,9 @@ pub struct Paper {
     pub about: String,
     /// Its figures in the order of the paper; every folder must be named.
     pub figures: Vec<String>,
+    /// What is known of the paper's hosts and is no default.
+    #[serde(default, skip_serializing_if = "Hosts::is_empty")]
+    pub hosts: Hosts,
     /// What the paper leaves open about the hosts and decides results: each figure is run and judged on each
     /// base. None: only the defaults.
     #[serde(default, rename = "base", skip_serializing_if = "Vec::is_empty")]
@@ -520,7 +523,25 @@ impl Paper {
     }
 }
 
-/// Settings of all simulated runs of a paper. Models have no base; a table has one file for each.
+/// Settings of all simulated runs of a paper, on every base.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hosts {
+    /// How it is known.
+    pub why: String,
+    /// `KEY=VALUE` as for `--set`, before those of a base and a run.
+    pub set: Vec<String>,
+}
+
+impl Hosts {
+    /// Whether it sets nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+}
+
+/// Settings of all simulated runs of a paper on one base. Models have no base; a table has one file for each.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Base {

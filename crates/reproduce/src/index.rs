@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use fairpace_scenario::Target;
 
-use crate::figure::{Base, Claim, Figure, Is, Paper, Value};
+use crate::figure::{Base, Claim, Figure, Hosts, Is, Paper, Value};
 use crate::record::{Compared, Finding, Measured, Moved, PaperRecords, Record, Verdict};
 use crate::summary::{self, columns};
 use crate::tally::Counted;
@@ -70,21 +70,28 @@ pub fn tables(papers: &[PaperRecords]) -> String {
     text::wrapped(&page)
 }
 
+/// What precedes what is known of a paper's hosts, here and in the gallery.
+pub(crate) const HOSTS: &str = "In all simulations:";
+
 /// What precedes the bases of a paper, here and in the gallery.
 pub(crate) const BASES: &str =
     "Every figure is run and judged on each of these bases, if it does not say why not:";
 
-/// The bases that a paper declares, and why.
+/// What a paper declares of its hosts, the bases, and why.
 fn bases(paper: &Paper) -> String {
-    if paper.bases.len() < 2 {
-        return String::new();
-    }
-    let item = |base: &Base| {
-        let sets: Vec<String> = base.set.iter().map(|set| format!(" `{set}`")).collect();
-        format!("- {}: {}{}\n", base.title, base.why.trim().replace('\n', " "), sets.concat())
+    let sets = |sets: &[String]| sets.iter().map(|set| format!(" `{set}`")).collect::<String>();
+    let why = |why: &str| why.trim().replace('\n', " ");
+    let Hosts { why: known, set } = &paper.hosts;
+    let hosts = match set.is_empty() {
+        true => String::new(),
+        false => format!("{HOSTS} {}{}\n\n", why(known), sets(set)),
     };
+    if paper.bases.len() < 2 {
+        return hosts;
+    }
+    let item = |base: &Base| format!("- {}: {}{}\n", base.title, why(&base.why), sets(&base.set));
     let items: String = paper.bases.iter().map(item).collect();
-    format!("{BASES}\n\n{items}\n")
+    format!("{hosts}{BASES}\n\n{items}\n")
 }
 
 fn header(paper: &Paper) -> String {

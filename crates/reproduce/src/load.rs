@@ -87,7 +87,8 @@ fn sheet(dir: &Path, of: &str, id: &str, paper: &Paper) -> Result<Sheet, Invalid
     let text = Text::read(&dir.join("figure.toml"), "figure")?;
     let figure: Figure = text.parse("figure")?;
     let bases = figure.bases(paper);
-    let sheet = Sheet { paper: of.to_owned(), id: id.to_owned(), dir, figure, bases, text };
+    let hosts = paper.hosts.set.clone();
+    let sheet = Sheet { paper: of.to_owned(), id: id.to_owned(), dir, figure, bases, hosts, text };
     let problems = check::problems(&sheet, paper);
     if problems.is_empty() { Ok(sheet) } else { Err(Invalid { problems }) }
 }

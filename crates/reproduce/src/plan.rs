@@ -37,7 +37,7 @@ impl Plan {
     /// # Errors
     /// What is wrong with its scenarios, arguments, or the paths of its measures.
     pub fn of(sheet: &Sheet, base: &Base, target: Target, short: bool) -> Result<Self, Invalid> {
-        let changes = Changes::of(&sheet.figure, base, target, short);
+        let changes = Changes::of(sheet, base, target, short);
         let mut cases = Vec::new();
         for (index, run) in sheet.figure.runs.iter().enumerate() {
             let is_scenario = !run.scenario.is_empty();
@@ -141,8 +141,8 @@ impl Plan {
 struct Changes<'a> {
     runs: Vec<&'a [String]>,
     at: Vec<&'a [String]>,
-    /// Before those of a run.
-    base: &'a [String],
+    /// Of the paper's hosts and the base: before those of a run.
+    before: Vec<&'a String>,
     /// After them.
     sets: Vec<&'a String>,
     /// In place of the runs' seeds.
@@ -153,7 +153,8 @@ struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    fn of(figure: &'a Figure, base: &'a Base, target: Target, short: bool) -> Self {
+    fn of(sheet: &'a Sheet, base: &'a Base, target: Target, short: bool) -> Self {
+        let figure = &sheet.figure;
         let (mut runs, mut at): (Vec<&[String]>, Vec<&[String]>) = (vec![], vec![]);
         let (mut sets, mut seeds, mut possible) = (vec![], None, true);
         if target == Target::Testbed {
@@ -170,7 +171,10 @@ impl<'a> Changes<'a> {
             sets.extend(&figure.short.set);
             seeds = Some(1);
         }
-        Self { runs, at, base: &base.set, sets, seeds, possible, short }
+        // real hosts are as they are
+        let hosts = sheet.hosts.iter().filter(|_| target == Target::Simulator);
+        let before = hosts.chain(&base.set).collect();
+        Self { runs, at, before, sets, seeds, possible, short }
     }
 
     /// Models and tables cost nothing, and what is measured may be compared to them. A run that is not in the
@@ -218,7 +222,8 @@ impl Builder<'_> {
         own: impl Iterator<Item = &'s String>,
         changes: &'s Changes<'_>,
     ) -> Result<Source, Invalid> {
-        let sets = self.sets(changes.base.iter().chain(own).chain(changes.sets.iter().copied()))?;
+        let sets =
+            self.sets(changes.before.iter().copied().chain(own).chain(changes.sets.iter().copied()))?;
         let path = self.sheet.file(&run.scenario).ok_or_else(|| self.one("its scenario is gone"))?;
         let scenario = fairpace_scenario::load(&path, &sets, self.target);
         let scenario = scenario.map_err(|invalid| self.unbuildable(run, invalid))?;
@@ -241,7 +246,7 @@ impl Builder<'_> {
             let help = "name pair, rate, queue, rtt, buffer and duration_s, or leave it out of `kernel.runs`";
             Invalid { problems: vec![self.sheet.problem("scenario", self.key, message, help)] }
         };
-        let variant = self.sets(changes.base.iter().chain(changes.sets.iter().copied()))?;
+        let variant = self.sets(changes.before.iter().chain(&changes.sets).copied())?;
         let seeds = 1..=u64::from(changes.seeds.unwrap_or(run.seeds));
         let cells =
             seeds.map(|seed| Cell::with(&columns, seed)).collect::<Option<Vec<_>>>().ok_or_else(open)?;

@@ -23,6 +23,8 @@ pub struct Sheet {
     pub figure: Figure,
     /// The bases of the paper on which it is run: at least the first.
     pub bases: Vec<Base>,
+    /// What is set in its simulated runs on every base.
+    pub(crate) hosts: Vec<String>,
     pub(crate) text: Text,
 }
 

@@ -139,6 +139,8 @@ pub struct Receiving {
     pub window: Window,
     /// Full packets per ACK. Above 2 a PSH causes none, either.
     pub ack_every: u32,
+    /// A packet with PSH is acknowledged as soon as the application has read it, as in Linux since 6.7.
+    pub psh_ack: bool,
     /// Waits for `ack_every` packets at all, for up to 40 ms and more; without: an ACK at once for each.
     pub delayed_ack: bool,
     /// Holds SACKs back for up to 1 ms after three duplicate ACKs.
@@ -159,6 +161,7 @@ impl Default for Receiving {
         Receiving {
             window: Window::Ample,
             ack_every: 2,
+            psh_ack: true,
             delayed_ack: true,
             sack_compression: true,
             gro: Duration::ZERO,
@@ -254,6 +257,10 @@ pub(crate) const RECEIVING_KEYS: &[Row<Receiving>] = &[
         .range(1, 1_000).optional()
         .related(&[Relation::NeedsTrue("delayed_ack", "each packet is acknowledged at once")])
         .simulator_only(),
+    Row::flow("psh_ack", BOOL, field!(Receiving, psh_ack),
+        "A packet with PSH, as the last of a burst has it, is acknowledged as soon as the application has \
+         read it: Linux since 6.7. Without: like any other.")
+        .optional().simulator_only(),
     Row::flow("delayed_ack", BOOL, field!(Receiving, delayed_ack),
         "Delayed ACKs: the receiver waits for `ack_every` packets, for 40 ms and more. Without: it \
          acknowledges each at once.")

@@ -16,6 +16,8 @@ pub struct ReceiverConfig {
     pub window: Window,
     /// Full segments per ACK, at least 1: 2 in RFC 1122 and Linux. Above 2 a PSH causes none, either.
     pub ack_every: u32,
+    /// A segment with PSH is acknowledged as soon as the application has read it (Linux since 6.7).
+    pub psh_ack: bool,
     /// Delayed ACKs: waits for `ack_every` segments, at least 40 ms and at most 200 ms. Without: an ACK per
     /// segment.
     pub delayed_ack: bool,
@@ -48,6 +50,7 @@ impl Default for ReceiverConfig {
         ReceiverConfig {
             window: Window::Ample,
             ack_every: 2,
+            psh_ack: true,
             delayed_ack: true,
             sack_delay_ns: 1_000_000,
             sack_delay_acks: 44,
@@ -75,6 +78,7 @@ impl ReceiverConfig {
         ReceiverConfig {
             window: receiving.window,
             ack_every: receiving.ack_every,
+            psh_ack: receiving.psh_ack,
             delayed_ack: receiving.delayed_ack,
             sack_delay_ns: if receiving.sack_compression { linux.sack_delay_ns } else { 0 },
             sack: sending.sack,

@@ -312,6 +312,8 @@ class Flow:
         Default: 4.
     :param ack_every: Full packets per ACK. Above 2 a PSH causes none, either. Needs ``delayed_ack = true``. (whole
         number; 1 to 1000.) Default: 2.
+    :param psh_ack: A packet with PSH, as the last of a burst has it, is acknowledged as soon as the application has
+        read it: Linux since 6.7. Without: like any other. (true or false.) Default: true.
     :param delayed_ack: Delayed ACKs: the receiver waits for ``ack_every`` packets, for 40 ms and more. Without: it
         acknowledges each at once. (true or false.) Default: true.
     :param sack_compression: The receiver holds SACKs back for up to 1 ms after three duplicate ACKs, as Linux does.
@@ -387,6 +389,7 @@ class Flow:
     syn_retries: int | None = None
     syn_linear_timeouts: int | None = None
     ack_every: int | None = None
+    psh_ack: bool | None = None
     delayed_ack: bool | None = None
     sack_compression: bool | None = None
     gro: Time | None = None

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::{VERDICTS, anchor, pictures, sign, tables};
 use crate::figure::Paper;
-use crate::index::BASES;
+use crate::index::{BASES, HOSTS};
 use crate::record::{Measured, PaperRecords, Record, Verdict};
 use crate::text;
 
@@ -36,6 +36,12 @@ pub(super) fn paper(of: &PaperRecords) -> Markup {
 /// The bases that a paper declares, and why.
 fn bases(of: &Paper) -> Markup {
     html! {
+        @if !of.hosts.is_empty() {
+            p {
+                (HOSTS) " " (with_code(of.hosts.why.trim()))
+                @for set in &of.hosts.set { " " code { (set) } }
+            }
+        }
         @if of.bases.len() > 1 {
             p { (BASES) }
             ul { @for base in &of.bases {

@@ -104,6 +104,7 @@ fn hosts_have_what_was_switched() {
     let receiving = Receiving {
         window: Window::Autotuned(6_000_000),
         ack_every: 4,
+        psh_ack: false,
         delayed_ack: true,
         sack_compression: false,
         gro: Duration::from_micros(50),

@@ -237,12 +237,13 @@ fn receiving() -> impl Strategy<Value = Receiving> {
         1 => (any::<bool>(), 1u32..=1000),
     ];
     let delays = (time(0, 1 << 29), time(0, 1 << 33), steps(time(0, 1 << 33)));
-    (window, acks, any::<bool>(), delays, 0u32..=255).prop_map(
-        |(window, (delayed_ack, ack_every), sack_compression, delays, syn_ack_retries)| {
+    (window, acks, any::<[bool; 2]>(), delays, 0u32..=255).prop_map(
+        |(window, (delayed_ack, ack_every), [sack_compression, psh_ack], delays, syn_ack_retries)| {
             let (gro, ack_delay, ack_delay_at) = delays;
             Receiving {
                 window,
                 ack_every,
+                psh_ack,
                 delayed_ack,
                 sack_compression,
                 gro,

@@ -64,7 +64,7 @@ impl Receiver {
         if full || at_once || self.acks.quickacks > 0 {
             self.send_ack(now, wire);
         } else if self.ooo_pkts == 0 && self.duplicate.is_none() {
-            self.acks.delay(now, push && self.config.ack_every <= 2);
+            self.acks.delay(now, push & self.config.psh_ack);
         } else if !self.compresses(now) {
             self.send_ack(now, wire);
         }
@@ -76,7 +76,7 @@ impl Receiver {
         let acks = &mut self.acks;
         let full = self.next - acks.acked >= u64::from(self.config.ack_every);
         if !full && acks.quickacks == 0 {
-            acks.delay(now, push && self.config.ack_every <= 2);
+            acks.delay(now, push & self.config.psh_ack);
             return;
         }
         acks.acked = self.next;

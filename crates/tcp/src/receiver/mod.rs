@@ -61,7 +61,7 @@ impl Receiver {
         let ack_every = if config.delayed_ack { config.ack_every.max(1) } else { 1 };
         Receiver {
             window: ReceiveWindow::new(config.window, config.mss_bytes),
-            config: ReceiverConfig { ack_every, ..config },
+            config: ReceiverConfig { ack_every, psh_ack: config.psh_ack && ack_every <= 2, ..config },
             next: 0,
             ooo,
             ooo_end: 0,

@@ -81,6 +81,16 @@ fn the_end_of_a_burst_is_acknowledged_when_the_application_has_read_it() {
 }
 
 #[test]
+fn before_linux_6_7_and_with_rarer_acks_a_psh_is_like_any_other_segment() {
+    let linux = || ReceiverConfig::linux(50 * MS);
+    for config in [ReceiverConfig { psh_ack: false, ..linux() }, ReceiverConfig { ack_every: 3, ..linux() }] {
+        let mut r = settled(config, 22);
+        assert_eq!(answer(&mut r, 100 * MS, Segment { push: true, ..segment(22) }), None);
+        assert_eq!((timer(&mut r).0 - 100 * MS) / MS, 42);
+    }
+}
+
+#[test]
 fn a_lone_segment_is_acknowledged_after_40_ms_by_a_timer_of_jiffies() {
     let mut r = receiver();
     assert_eq!(answer(&mut r, 100 * MS, segment(22)), None);

@@ -276,16 +276,19 @@ fn any_ends() -> impl Strategy<Value = (Sending, ReceiverConfig)> {
             ..Sending::default()
         },
     );
-    let receiver = (window, 1u32..6, any::<[bool; 2]>(), ecn(), 0u64..2 * MS, 0u64..100 * MS).prop_map(
-        |(window, ack_every, [delayed_ack, compression], ecn, gro_ns, ack_delay_ns)| ReceiverConfig {
-            window,
-            ack_every,
-            delayed_ack,
-            sack_delay_ns: if compression { MS } else { 0 },
-            ecn,
-            gro_ns,
-            ack_delay_ns,
-            ..ReceiverConfig::default()
+    let receiver = (window, 1u32..6, any::<[bool; 3]>(), ecn(), 0u64..2 * MS, 0u64..100 * MS).prop_map(
+        |(window, ack_every, [delayed_ack, compression, psh_ack], ecn, gro_ns, ack_delay_ns)| {
+            ReceiverConfig {
+                window,
+                ack_every,
+                psh_ack,
+                delayed_ack,
+                sack_delay_ns: if compression { MS } else { 0 },
+                ecn,
+                gro_ns,
+                ack_delay_ns,
+                ..ReceiverConfig::default()
+            }
         },
     );
     (sender, receiver, any::<bool>()).prop_map(|(sender, receiver, both)| {

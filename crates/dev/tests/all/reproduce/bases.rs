@@ -75,6 +75,38 @@ fn a_run_keeps_to_its_own_value_of_what_a_base_sets() {
 }
 
 #[test]
+fn what_is_known_of_a_papers_hosts_is_set_in_simulations_and_shown() {
+    let place = folder();
+    let paper = |why: &str, set: &str| {
+        let hosts = format!("{PAPER}\n[hosts]\nwhy = \"{why}\"\nset = [\"{set}\"]\n{BASES}");
+        place.write("reproduction/bbq-ma2017/paper.toml", &hosts);
+    };
+    paper("It says so.", "flow.psh_ack=false");
+    let figure = FIGURE.replace("no_kernel = \"this is a test\"", "kernel = { repeats = 1 }");
+    place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
+    let sheet = load::papers(&place.path().join("reproduction")).unwrap().remove(0).sheets.remove(0);
+    for (on, base, expected) in
+        [(Target::Simulator, 0, false), (Target::Simulator, 1, false), (Target::Testbed, 0, true)]
+    {
+        let plan = Plan::of(&sheet, &sheet.bases[base], on, false).unwrap();
+        let mut flows = plan.scenarios().flat_map(|of| &of.flows).peekable();
+        assert!(flows.peek().is_some() && flows.all(|flow| flow.receiving.psh_ack == expected), "{on:?}");
+    }
+    reproduce(&place, &["--list"]).succeeds();
+    paper("It says so.", "flow.psh_ack");
+    reproduce(&place, &["--list"]).fails(2, "KEY=VALUE");
+    paper("", "flow.psh_ack=false");
+    reproduce(&place, &["--list"]).fails(2, "`why` is empty");
+    paper("It says so.", "flow.psh_ack=false");
+    place.write("reproduction/bbq-ma2017/fig01/figure.toml", FIGURE);
+    reproduce(&place, &["--quiet"]).succeeds();
+    for page in ["REPRODUCTION.md", "reproduction/gallery.html"] {
+        let page = place.read(page);
+        assert!(page.contains("It says so.") && page.contains("flow.psh_ack=false"), "{page}");
+    }
+}
+
+#[test]
 fn real_flows_have_a_base_as_far_as_the_testbed_has_its_keys() {
     let place = folder_with_bases();
     let figure = FIGURE.replace("no_kernel = \"this is a test\"", "kernel = { repeats = 1 }");

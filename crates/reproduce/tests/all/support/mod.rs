@@ -1,6 +1,8 @@
 //! Invented records that look like measured ones: for tests, and for a look at the gallery.
 
-use fairpace_reproduce::figure::{Base, Figure, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value};
+use fairpace_reproduce::figure::{
+    Base, Figure, Hosts, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value,
+};
 use fairpace_reproduce::record::{
     Compared, Drawn, Finding, Held, Mean, Measured, PaperRecords, Picture, Record, Verdict,
 };
@@ -396,6 +398,7 @@ pub(crate) fn papers() -> Vec<PaperRecords> {
                 published them."
                 .into(),
         figures: records.iter().map(|r| r.id.clone()).collect(),
+        hosts: Hosts::default(),
         bases: vec![],
     };
     let first = vec![over_time(), sweep(), logarithmic(), not_run];

@@ -97,6 +97,7 @@ impl Draw {
         Receiving {
             window,
             ack_every: if lazy { self.magnitude((1, 1_000)) as u32 } else { 2 },
+            psh_ack: !self.uses(Feature::Receiver),
             delayed_ack,
             sack_compression: !self.uses(Feature::Receiver),
             gro: self.some_time(Feature::Receiver, (1, 20_000)),
