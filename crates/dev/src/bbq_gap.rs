@@ -37,10 +37,14 @@ const SEEDS: u64 = 5;
 /// phase, 1 ms.
 const STEP: Duration = Duration::from_micros(100);
 
-/// Settings of the table of shares: an algorithm and a change of a parameter.
-const SETTINGS: [(&str, &str); 15] = [
+/// Receivers as those of the paper: Linux acknowledges a PSH since 6.7.
+const PSH_ACK: (&str, &str) = ("flow.psh_ack", "false");
+/// Settings of the table of shares: an algorithm, and a change of a parameter or of all flows' hosts.
+const SETTINGS: [(&str, &str); 17] = [
     ("bbr1", ""),
+    ("bbr1", "flow.psh_ack=true"),
     ("bbq", ""),
+    ("bbq", "flow.psh_ack=true"),
     ("bbq", "until_inflight=true"),
     ("bbq", "beta=0%"),
     ("bbq", "beta=0.5%"),
@@ -85,9 +89,15 @@ pub(crate) fn run(
 
 fn scenario(cc: &str, setting: &str, duration: &str, more: &[Set]) -> Result<Scenario, Failure> {
     let mut sets = more.to_vec();
-    if let Some((parameter, value)) = setting.split_once('=') {
-        sets.push(Set::argument("--set", format!("{cc}.{parameter}"), value));
+    let (key, value) = match setting.split_once('=') {
+        Some((key, value)) if key.starts_with("flow.") => (key.to_owned(), value),
+        Some((parameter, value)) => (format!("{cc}.{parameter}"), value),
+        None => (PSH_ACK.0.to_owned(), PSH_ACK.1),
+    };
+    if key != PSH_ACK.0 {
+        sets.push(Set::argument("--set", PSH_ACK.0, PSH_ACK.1));
     }
+    sets.push(Set::argument("--set", key, value));
     let path = PathArgs {
         rate: RATE.to_owned(),
         buffer: BUFFER.to_owned(),
