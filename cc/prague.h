@@ -276,6 +276,8 @@ CC_STAGE void prague_on_event(struct prague *s, u32 event, const struct cc_view 
 		break;
 	case CC_EVENT_UNDO:
 		d->cwnd_pkts = cc_max_u32(v->cwnd_pkts, v->prior_cwnd_pkts);
+		prague_follow_host(s, d);
+		prague_set_controls(s, v, d);
 		break;
 	default:
 		break;

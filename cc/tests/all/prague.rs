@@ -237,8 +237,11 @@ fn the_host_enters_cwr_for_a_mark_and_for_a_loss_that_a_probe_repaired() {
 fn a_spurious_reduction_is_undone() {
     let mut f = avoidance(&[], RTT);
     f.on(ack(0).after(RTT));
+    let rate = f.decision.pacing_rate_Bps;
     assert_eq!(f.recovery().cwnd(), 50);
+    assert_eq!(f.decision.pacing_rate_Bps, rate / 2);
     assert_eq!(f.undo().cwnd(), 100);
+    assert_eq!(f.decision.pacing_rate_Bps, rate, "at once: cwnd may be sent before the next ACK");
     assert_eq!(f.on(ack(1).inflight(99)).cwnd(), 100, "and it stays");
 }
 
