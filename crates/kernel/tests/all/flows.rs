@@ -7,7 +7,7 @@ use crate::support::{
     select, transfer,
 };
 use fairpace_cc::Algorithm;
-use fairpace_kernel::{Counters, Status, Testing, list};
+use fairpace_kernel::{Counters, Features, Status, Testing, list};
 
 /// Bytes.
 const MB: usize = 1 << 20;
@@ -18,6 +18,7 @@ fn data_arrives_intact_under_every_algorithm_and_the_state_can_be_seen() {
         return;
     }
     enter_own_namespace();
+    let skips = Features::probe().skips_programs();
     for algorithm in Algorithm::all() {
         let loaded = load_transient(algorithm.name());
         let listener = listener();
@@ -30,7 +31,10 @@ fn data_arrives_intact_under_every_algorithm_and_the_state_can_be_seen() {
         assert!(flow.view.delivered_pkts > 100, "{algorithm}: {flow:?}");
         assert!(flow.view.srtt_us > 0 && flow.view.mss_bytes > 1000, "{algorithm}: {flow:?}");
         assert_eq!(flow.state.len(), algorithm.state_bytes());
-        assert_eq!(loaded.counters().expect("counters"), Counters::default());
+        let counters = loaded.counters().expect("counters");
+        // undo_cwnd is among what such a kernel skips: one transfer in 100 to 200 here has a value to put right
+        let judged = if skips { Counters { heals: 0, ..counters } } else { counters };
+        assert_eq!(judged, Counters::default(), "{algorithm}");
         assert_eq!(loaded.observe(receiver.as_fd()).expect("observe"), None, "{algorithm}: the receiver");
     }
 }
