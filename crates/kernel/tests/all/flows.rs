@@ -32,7 +32,7 @@ fn data_arrives_intact_under_every_algorithm_and_the_state_can_be_seen() {
         assert!(flow.view.srtt_us > 0 && flow.view.mss_bytes > 1000, "{algorithm}: {flow:?}");
         assert_eq!(flow.state.len(), algorithm.state_bytes());
         let counters = loaded.counters().expect("counters");
-        // undo_cwnd is among what such a kernel skips: one transfer in 100 to 200 here has a value to put right
+        // such a kernel also skips undo_cwnd: one transfer in hundreds has a value to put right
         let judged = if skips { Counters { heals: 0, ..counters } } else { counters };
         assert_eq!(judged, Counters::default(), "{algorithm}");
         assert_eq!(loaded.observe(receiver.as_fd()).expect("observe"), None, "{algorithm}: the receiver");
