@@ -42,6 +42,16 @@ pub(super) struct Quantity {
     pub(super) agrees: Option<bool>,
 }
 
+#[cfg(test)]
+impl Quantity {
+    /// One with this verdict.
+    pub(super) fn judged(agrees: bool) -> Quantity {
+        let none = Spread { mean: 0.0, min: 0.0, max: 0.0 };
+        let name = Name { of: "a", what: "completion time", unit: "ms" };
+        Quantity { agrees: Some(agrees), ..quantity(name, Some(none), none, Some(|_| 0.0)) }
+    }
+}
+
 /// What a quantity is called, as in [`Quantity`].
 struct Name<'a> {
     of: &'a str,

@@ -28,6 +28,9 @@ use cases::{Case, Measured};
 use keep::Keep;
 use record::{Compared, Record, SCHEMA};
 
+/// Share of drawn flows that must agree.
+const LEAST_DRAWN_AGREE: f64 = 0.95;
+
 const PAGE: Page = Page { command: "conformance", title: "The simulator against the kernel" };
 
 pub(crate) fn run(
@@ -65,6 +68,7 @@ pub(crate) fn run(
             title: case.kernel.title.clone(),
             hash: case.kernel.hash.clone(),
             window_s: [case.kernel.window.0.as_secs_f64(), case.kernel.window.1.as_secs_f64()],
+            runs: runs.len() as u32,
             disturbed,
             quantities: match case.kind {
                 None => judge::compare(&runs, simulated),
@@ -76,7 +80,18 @@ pub(crate) fn run(
         }
         record.scenarios.push(compared);
     }
-    publish(marked, &page::generated(&record), &record, global, out)
+    publish(marked, &page::generated(&record), &record, global, out)?;
+    judge_drawn(&record)
+}
+
+/// A simulator of which fewer of the drawn flows are as the kernel's is not right about short flows.
+fn judge_drawn(record: &Record) -> Result<(), Failure> {
+    let (drawn, agree) = record.drawn();
+    if agree as f64 >= LEAST_DRAWN_AGREE * drawn as f64 {
+        return Ok(());
+    }
+    let message = format!("only {agree} of {drawn} drawn flows agree: at least 95 % must");
+    Err(Failure::new(Exit::Internal, message, "--packets NAME shows the first packet of a flow that differs"))
 }
 
 /// Shows the first packet of a case that differs.
@@ -109,4 +124,37 @@ fn simulate(
     let scenarios: Vec<_> = cases.iter().flat_map(|case| case.simulations(seeds)).collect();
     let summaries = batch::simulate_all(&scenarios, None, signals, quiet, |_, run| run.summary)?;
     Ok(summaries.chunks(seeds as usize).map(<[_]>::to_vec).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_drawn_flows_nineteen_of_twenty_must_agree() {
+        let scenario = |kind: Option<&str>, agrees| Compared {
+            name: "a".into(),
+            kind: kind.map(str::to_owned),
+            title: String::new(),
+            hash: String::new(),
+            window_s: [0.0, 1.0],
+            runs: 1,
+            disturbed: 0,
+            quantities: vec![judge::Quantity::judged(agrees)],
+        };
+        let judged = |outside: usize, kind| {
+            let scenarios = (0..20).map(|index| scenario(kind, index >= outside)).collect();
+            judge_drawn(&Record {
+                schema: SCHEMA,
+                commit: "c",
+                kernel: String::new(),
+                kernel_runs: 1,
+                seeds: 1,
+                scenarios,
+            })
+        };
+        assert!(judged(1, Some("short")).is_ok());
+        assert!(judged(2, Some("short")).is_err());
+        assert!(judged(20, None).is_ok(), "files have a page, which says so");
+    }
 }

@@ -54,6 +54,14 @@ fn facts(record: &Record) -> String {
             let _ = writeln!(text, "| {what} | {} |", named.join(", "));
         }
     }
+    let fewer: Vec<_> = scenarios
+        .iter()
+        .filter(|s| (1..*kernel_runs).contains(&s.runs))
+        .map(|s| format!("{} ({})", s.name, s.runs))
+        .collect();
+    if !fewer.is_empty() {
+        let _ = writeln!(text, "| judged by fewer runs | {} |", fewer.join(", "));
+    }
     text
 }
 
@@ -149,6 +157,7 @@ mod tests {
             title: "a case".into(),
             hash: "h".into(),
             window_s: [5.0, 20.0],
+            runs: agrees.map_or(0, |_| 2),
             disturbed: 1,
             quantities: vec![quantity],
         }
@@ -181,6 +190,13 @@ mod tests {
         let row =
             "| case | 10ms | share, % | 12.3 (9.0 to 15.0) | 20.0 (19.0 to 21.0) | 5.0 | 4.0 | **outside** |";
         assert!(page.contains(row), "{page}");
+    }
+
+    #[test]
+    fn what_has_fewer_runs_than_wanted_is_named() {
+        assert!(page(compared(Some(true))).contains("| judged by fewer runs | case (2) |"));
+        assert!(!page(Compared { runs: 3, ..compared(Some(true)) }).contains("fewer"));
+        assert!(!page(compared(None)).contains("fewer"), "it is not judged");
     }
 
     #[test]

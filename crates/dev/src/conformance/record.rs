@@ -32,9 +32,19 @@ pub(super) struct Compared {
     pub(super) title: String,
     pub(super) hash: String,
     pub(super) window_s: [f64; 2],
+    /// Undisturbed runs on the kernel.
+    pub(super) runs: u32,
     /// Disturbed runs on the kernel, which were repeated or given up.
     pub(super) disturbed: u32,
     pub(super) quantities: Vec<Quantity>,
+}
+
+impl Record {
+    /// The number of drawn flows, and of those that agree.
+    pub(super) fn drawn(&self) -> (usize, usize) {
+        let drawn = || self.scenarios.iter().filter(|scenario| scenario.kind.is_some());
+        (drawn().count(), drawn().filter(|scenario| scenario.agrees() == Some(true)).count())
+    }
 }
 
 impl Compared {
