@@ -3,12 +3,13 @@
 #
 #   scripts/kernels.sh [--only SERIES]... [--no-page] [--no-lockdown]
 #   scripts/kernels.sh [--only SERIES]... --reordering SECONDS
-#   scripts/kernels.sh [--only SERIES]... --hostile HEADERS
+#   scripts/kernels.sh [--only SERIES]... --hostile HEADERS [--first NUMBER]
 #
 # SERIES is such as 6.12; by default 6.1, 6.6, 6.12, 6.18 and all later ones that the mirror has. --no-page prints
 # the tables. --no-lockdown boots each kernel once, and not again with lockdown=confidentiality. --reordering runs
 # each algorithm that long over a path that reorders, and nothing else: half an hour for 60 seconds. --hostile runs that
-# many hostile headers for 30 seconds each, and nothing else.
+# many hostile headers for 30 seconds each, from a number on, and nothing else: the first twelve decide constants, all others
+# random values.
 #
 # INSTALL=1                  install what is missing (root)
 # FAIRPACE_REQUIRE_KERNEL=1  what would be skipped, because there is no QEMU or no mirror, is a failure
@@ -37,6 +38,7 @@ page=(--out docs/kernels.md)
 lockdown=yes
 reordering=
 hostile=
+first=0
 while [ $# -gt 0 ]; do
 	case $1 in
 	--only)
@@ -51,6 +53,10 @@ while [ $# -gt 0 ]; do
 		;;
 	--hostile)
 		hostile=${2:?--hostile needs a number of headers}
+		shift
+		;;
+	--first)
+		first=${2:?--first needs the number of a header}
 		shift
 		;;
 	*)
@@ -271,7 +277,7 @@ check_series() {
 		return 0
 	fi
 	if [ -n "$hostile" ]; then
-		boot "$kernel" "$files.initramfs" "$series-hostile" "fairpace_check=\"--hostile $hostile\"" \
+		boot "$kernel" "$files.initramfs" "$series-hostile" "fairpace_check=\"--hostile $hostile --first $first\"" \
 			$((limit + hostile * 40))
 		return 0
 	fi

@@ -34,6 +34,9 @@ pub(crate) struct KernelCheckArgs {
     /// Only run this many hostile headers for 30 s each.
     #[arg(long, value_name = "N", requires = "objects", conflicts_with = "reordering")]
     pub(crate) hostile: Option<u32>,
+    /// Number of the first of them, as `hostile` counts.
+    #[arg(long, value_name = "NUMBER", requires = "hostile", default_value_t = 0)]
+    pub(crate) first: u32,
     /// Write the steps to this device instead of to stdout.
     #[arg(long, value_name = "DEVICE")]
     pub(crate) report: Option<PathBuf>,

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ pub(super) fn check(args: &KernelCheckArgs, out: &mut (dyn Write + Send)) -> io:
         return report(out, &Step::End { alarms: log.alarms().all() });
     }
     if let (Some(headers), Some(objects)) = (args.hostile, &args.objects) {
-        hostile(objects, headers, HOSTILE_TIME, out)?;
+        hostile(objects, args.first..args.first.saturating_add(headers), HOSTILE_TIME, out)?;
         return report(out, &Step::End { alarms: Vec::new() }); // each header has its own
     }
     let mut operator = Operator { program: &args.program, has_links: Features::probe().has_links(), out };
@@ -57,14 +58,18 @@ pub(super) fn check(args: &KernelCheckArgs, out: &mut (dyn Write + Send)) -> io:
     // before what warns on purpose
     let alarms = log.alarms().all();
     if let Some(objects) = &args.objects {
-        hostile(objects, FEW_HEADERS, FEW_TIME, out)?;
+        hostile(objects, FIRST_RANDOM..FIRST_RANDOM + FEW_HEADERS, FEW_TIME, out)?;
     }
     report(out, &Step::End { alarms })
 }
 
-/// Random hostile headers.
-fn hostile(objects: &Path, headers: u32, time: Duration, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    let numbers = FIRST_RANDOM..FIRST_RANDOM + headers;
+/// Hostile headers of these numbers.
+fn hostile(
+    objects: &Path,
+    numbers: Range<u32>,
+    time: Duration,
+    out: &mut (dyn Write + Send),
+) -> io::Result<()> {
     super::hostile::check(objects, numbers, HOSTILE_FLOWS, time, |header| report(out, &Step::Hostile(header)))
 }
 

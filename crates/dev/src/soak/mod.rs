@@ -137,6 +137,7 @@ fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, Failure> {
 
 fn soak(args: &SoakArgs, global: Global, signals: &Signals, program: &Path) -> Result<SoakRecord, Failure> {
     let receiver = path::enter().map_err(|error| failed("making two hosts", &error))?;
+    let armed = warn_once::arm();
     let log = KernelLog::open();
     let connections = args.connections.unwrap_or(CONNECTIONS);
     let traffic = Traffic::start(connections, args.seed, &receiver)
@@ -161,6 +162,7 @@ fn soak(args: &SoakArgs, global: Global, signals: &Signals, program: &Path) -> R
     let alarms = log.alarms();
     record.failures.extend(alarms.failures);
     record.not_judged = alarms.not_judged;
+    record.not_judged.extend(armed.err());
     record.operations = operator.operations;
     Ok(record)
 }
