@@ -9,10 +9,12 @@
 # A thread of a Rust test has the first 15 letters of the test's name (TASK_COMM_LEN of Linux), and the harness itself prints the
 # whole name after 60 s.
 set -uo pipefail
-# The longest command of `make test` takes some minutes, and other work of the machine can slow it down.
+# The longest command of `make test` takes some minutes, and other work of the machine can slow it down. A program of tests takes
+# five at most on two busy cores.
 limit_min=${LIMIT_MIN:-40}
 
 if [ "${1:-}" = --tests ]; then
+	limit_min=${LIMIT_MIN:-15}
 	shift
 	case $* in
 	*" --bench"*) exec "$@" ;;

@@ -1,8 +1,11 @@
 //! Algorithms of the user: headers that are compiled when they are used.
 
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
+use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 use nix::unistd::Pid;
 
 use super::support::{Ended, Place, Unload, has_kernel};
@@ -184,4 +187,44 @@ fn the_kernel_loads_a_header() {
     assert!(list.contains(&kernel_name), "{list}");
     place.run(&["enable", &header]).fails(2, "cannot be loaded at every boot");
     place.run(&["unload", &kernel_name]).succeeds();
+}
+
+/// A header that is wrong does not harm its connections, and an administrator sees that it is.
+#[test]
+fn status_counts_what_the_kernel_did_not_take_from_a_header() {
+    if !has_kernel() {
+        return;
+    }
+    let place = Place::new();
+    let name = format!("c{:x}", std::process::id() & 0xffff);
+    place.run(&["new", &name]).succeeds();
+    let file = format!("{name}.h");
+    let before = "\tif (v->ca_state !=";
+    let wrong = place.read(&file).replacen(before, &format!("\td->ssthresh_pkts = 0;\n{before}"), 1);
+    place.write(&file, &wrong);
+    let kernel_name = format!("fp_{name}");
+    let _unload = Unload(kernel_name.clone());
+    place.run(&["load", &format!("./{file}")]).succeeds();
+    transfer(&kernel_name);
+    let status = place.run(&["status", "--json"]).succeeds().json();
+    let ours =
+        status["algorithms"].as_array().unwrap().iter().find(|of| of["kernel_name"] == kernel_name[..]);
+    let counters = &ours.expect("it is loaded")["counters"];
+    assert!(counters["clamped"]["ssthresh"].as_u64() > Some(10), "{counters}");
+    assert_eq!(counters["fallbacks"], 0, "{counters}");
+    let text = place.run(&["status"]).succeeds().stdout;
+    assert!(text.contains("ssthresh"), "{text}");
+    place.run(&["unload", &kernel_name]).succeeds();
+}
+
+/// Sends a megabyte over loopback.
+fn transfer(kernel_name: &str) {
+    const BYTES: usize = 1 << 20;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    setsockopt(&sender, TcpCongestion, &kernel_name.into()).unwrap();
+    let mut receiver = listener.accept().unwrap().0;
+    let reading = std::thread::spawn(move || receiver.read_exact(&mut vec![0; BYTES]));
+    sender.write_all(&vec![7; BYTES]).unwrap();
+    reading.join().unwrap().unwrap();
 }

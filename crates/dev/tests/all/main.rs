@@ -7,6 +7,7 @@ mod evaluate;
 mod hostile;
 mod level_evidence;
 mod level_theory;
+mod limit;
 mod model;
 mod pages;
 mod records;
