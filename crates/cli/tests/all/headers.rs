@@ -219,6 +219,7 @@ fn status_counts_what_the_kernel_did_not_take_from_a_header() {
 
 /// Sends a megabyte over loopback.
 fn transfer(kernel_name: &str) {
+    /// As [`transfer`] says.
     const BYTES: usize = 1 << 20;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
