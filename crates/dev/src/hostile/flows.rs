@@ -266,8 +266,10 @@ impl Flow {
         }
         self.has_stalled = true;
         Some(format!(
-            "nothing delivered for {} ms: RTT {} ms, cwnd {}, {} B/s, state {}, {} in flight, {} lost",
+            "nothing delivered for {} ms, {} packets sent meanwhile: RTT {} ms, cwnd {}, {} B/s, state {}, \
+             {} in flight, {} lost",
             pause.as_millis(),
+            seen.tcpi_data_segs_out.wrapping_sub(self.seen.tcpi_data_segs_out),
             self.srtt.as_millis(),
             seen.tcpi_snd_cwnd,
             seen.tcpi_pacing_rate,
