@@ -266,10 +266,11 @@ impl Flow {
         }
         self.has_stalled = true;
         Some(format!(
-            "nothing delivered for {} ms, {} packets sent meanwhile: RTT {} ms, cwnd {}, {} B/s, state {}, \
-             {} in flight, {} lost",
+            "nothing delivered for {} ms, {} packets sent meanwhile, the last {} ms ago: RTT {} ms, cwnd {}, \
+             {} B/s, state {}, {} in flight, {} lost",
             pause.as_millis(),
             seen.tcpi_data_segs_out.wrapping_sub(self.seen.tcpi_data_segs_out),
+            seen.tcpi_last_data_sent,
             self.srtt.as_millis(),
             seen.tcpi_snd_cwnd,
             seen.tcpi_pacing_rate,
