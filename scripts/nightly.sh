@@ -23,7 +23,7 @@ fuzz        50   libFuzzer on parsers and algorithms, 5 minutes each
 soak        15   an administrator's commands for 10 minutes, with 1,000 connections
 kernels     25   Debian's kernels with all algorithms, also in lockdown
 reordering  60   each algorithm for a minute over a path that reorders, in Linux 6.1, 6.12 and 6.18
-python      40   1,000 signals to each call of the Python package, and clusters of Ray without head, memory or raylet
+python      45   1,000 signals to each call of the Python package, and clusters of Ray without head, memory or raylet
 hostile    140   headers that decide constants, and 200 random ones, 30 s each, in Linux 6.12 and 6.18
 packages    30   the .deb in a clean Debian 12: install, boot, upgrade, remove; broken boots"
 
