@@ -172,8 +172,13 @@ fn text(record: &Record) -> String {
         let HeaderRecord { number, name, settings: [values, seed, calls], outcome, .. } = header;
         out.push_str(&format!(
             "{number:>6} {name:<10} values={values} seed={seed} calls={calls:#x}: {} packets, cwnd up to {}, \
-             {} clamps, {} heals, {} late\n",
-            outcome.delivered_pkts, outcome.cwnd_most_pkts, outcome.clamps, outcome.heals, outcome.late
+             {} clamps, {} heals, {} pauses with all dropped, {} late\n",
+            outcome.delivered_pkts,
+            outcome.cwnd_most_pkts,
+            outcome.clamps,
+            outcome.heals,
+            outcome.all_dropped,
+            outcome.late
         ));
     }
     record.failures.iter().for_each(|what| out.push_str(&format!("FAILED: {what}\n")));
