@@ -299,8 +299,8 @@ impl Flow {
         *self = Flow::new(now, *seen, self.can_be_lost);
     }
 
-    /// Whether it delivers what the path lets through. Of packets that all are dropped by a full queue nothing
-    /// is delivered, however fast they are sent: there the pause that counts is the one in sending.
+    /// Whether it delivers what the path lets through. Where a full queue drops all of its packets, the pause
+    /// that counts is the one in sending.
     fn look(&mut self, now: Instant, seen: &Seen) -> Look {
         let Seen { sender, arrived } = seen;
         let has_data = sender.tcpi_unacked > 0 || sender.tcpi_notsent_bytes > 0;
@@ -330,8 +330,8 @@ impl Flow {
         }
         self.has_stalled = true;
         Look::Stalled(format!(
-            "nothing delivered for {} ms, {} packets sent meanwhile, the last {} ms ago, {} arrived: RTT {} ms, \
-             cwnd {}, {} B/s, state {}, {} in flight, {} lost",
+            "nothing delivered for {} ms, {} packets sent meanwhile, the last {} ms ago, {} arrived: \
+             RTT {} ms, cwnd {}, {} B/s, state {}, {} in flight, {} lost",
             (now - self.since).as_millis(),
             sender.tcpi_data_segs_out.wrapping_sub(self.seen.sender.tcpi_data_segs_out),
             sender.tcpi_last_data_sent,

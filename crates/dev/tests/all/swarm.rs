@@ -30,6 +30,15 @@ fn a_single_scenario_is_stored() {
     assert!(place.read("7/scenario.toml").contains("[[flow]]"));
 }
 
+/// Both have a flow whose retransmissions are all dropped by a queue that others keep full.
+#[test]
+fn a_flow_that_waits_for_its_timeout_because_all_is_dropped_is_not_stuck() {
+    let place = Folder::create();
+    for seed in ["31000736", "31002754"] {
+        run(&["swarm", "--count", "1", "--seed", seed, "--out", &place.file("")]).succeeds();
+    }
+}
+
 #[test]
 fn a_seed_that_no_scenario_file_can_have_is_refused() {
     run(&["swarm", "--seed", "9223372036854775808"]).fails(2, "a seed is at most");

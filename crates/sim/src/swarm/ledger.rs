@@ -7,6 +7,14 @@ use std::collections::{BTreeMap, VecDeque};
 use fairpace_results::observer::{ConnectionId, Content, EcnField, LinkEvent, Observer, Packet};
 use fairpace_scenario::{Ecn, Link, Queue, Scenario};
 
+/// A flow that must deliver does so within this time. After five timeouts in a row 31 s have passed; each
+/// needs a packet that is lost or dropped.
+pub(crate) const LONGEST_PAUSE_NS: u64 = 30_000_000_000;
+
+fn is_data(packet: &Packet) -> bool {
+    matches!(packet.content, Content::Data { .. } | Content::Datagram { .. })
+}
+
 /// Identifies a packet within its connection. A duplicate has the key of its original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
@@ -35,6 +43,10 @@ pub(crate) struct Use {
     bytes: i128,
     /// Data packets that left and were not lost.
     pub(crate) data_pkts: u64,
+    /// Data packets of the last [`LONGEST_PAUSE_NS`]: those that left and were not lost, and those that were
+    /// lost or dropped.
+    pub(crate) late_pkts: u64,
+    pub(crate) late_missing_pkts: u64,
 }
 
 /// A link.
@@ -169,8 +181,7 @@ impl Ledger {
         account.left_bytes += u64::from(packet.bytes);
         account.passed_pkts += u64::from(!is_lost);
         account.missing_pkts += u64::from(is_lost);
-        let is_data = matches!(packet.content, Content::Data { .. } | Content::Datagram { .. });
-        flow.data_pkts += u64::from(!is_lost && is_data);
+        flow.data_pkts += u64::from(!is_lost && is_data(packet));
     }
 
     fn dropped(&mut self, at: u64, link: usize, packet: &Packet) {
@@ -197,6 +208,14 @@ impl Observer for Ledger {
         let link = link as usize;
         if packet.ecn != EcnField::NotEct && !self.ecn[packet.connection.flow as usize] {
             self.wrong.push(format!("link {link}: {packet:?} is ECN-capable, its flow is not"));
+        }
+        if is_data(packet) && (self.end_ns.saturating_sub(LONGEST_PAUSE_NS)..=self.end_ns).contains(&at) {
+            let flow = &mut self.links[link].flows[packet.connection.flow as usize];
+            match what {
+                LinkEvent::Departed => flow.late_pkts += 1,
+                LinkEvent::Lost | LinkEvent::Dropped | LinkEvent::Refused => flow.late_missing_pkts += 1,
+                LinkEvent::Enqueued | LinkEvent::Marked => {}
+            }
         }
         match what {
             LinkEvent::Enqueued => self.came(at, link, packet),
