@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fairpace_netem::rate_steps;
 use fairpace_results::{LinkSummary, MediaSummary, Monitor, Run};
 use fairpace_scenario::{
-    Cc, Ecn, Flow, Limit, Link, Queue, RedRules, Route, Scenario, Target, Window, Writes, load,
+    Cc, Ecn, Flow, Limit, Link, Queue, RedRules, Route, Scenario, Target, WHOLE_PPB, Window, Writes, load,
 };
 
 use super::ledger::{Account, LONGEST_PAUSE_NS, Ledger};
@@ -377,7 +377,12 @@ fn waits(
     // a packet of a flow with little to send goes first in fair queueing, and others wait for it
     if !matches!(link.queue, Queue::FqCodel(_)) {
         let ahead = buffer_bytes(link, packet_bytes) + 2.0 * packet_bytes;
-        let most_ns = ahead * 8e9 / link.rate_bps as f64;
+        // of two queues each has its share while both have packets
+        let share = match &link.queue {
+            Queue::DualPi2(dual) => dual.classic_share_ppb.min(WHOLE_PPB - dual.classic_share_ppb),
+            _ => WHOLE_PPB,
+        };
+        let most_ns = ahead * 8e9 / link.rate_bps as f64 * (WHOLE_PPB as f64 / share as f64);
         let longest = account.longest_wait_ns;
         must(longest <= most_ns, &|| {
             format!("a wait of {longest} ns, but the queue is empty after {most_ns}")
