@@ -239,6 +239,13 @@ boot() {
 		-serial "file:$reports/$name.jsonl" -append "console=ttyS0 panic=-1 no_timer_check quiet $words" </dev/null &
 }
 
+# A kernel and its modules, which from 6.19 on have packages of their own. A mirror may list the one without the others.
+unpack_kernel() {
+	unpack "$1" "$2" || return 1
+	[ -z "$(find "$2" -name 'vmlinuz*')" ] || return 0
+	unpack "${1/-image-/-binary-}" "$2" && unpack "${1/-image-/-modules-}" "$2"
+}
+
 check_series() {
 	local series=$1 version package kernel
 	read -r version package < <(newest "$series") || {
@@ -249,15 +256,10 @@ check_series() {
 	local files=$work/$package
 	if [ ! -e "$files/done" ]; then
 		rm -rf "$files"
-		unpack "$package" "$files" || {
-			echo "\`$package\` is listed, and cannot be fetched" >"$reports/$series.source"
+		unpack_kernel "$package" "$files" || {
+			echo "\`$package\` is listed, and not all of it can be fetched" >"$reports/$series.source"
 			return 0
 		}
-		# from 7.0 on, kernel and modules have packages of their own
-		if [ -z "$(find "$files" -name 'vmlinuz*')" ]; then
-			unpack "${package/-image-/-binary-}" "$files"
-			unpack "${package/-image-/-modules-}" "$files"
-		fi
 		touch "$files/done"
 	fi
 	kernel=$(find "$files" -name 'vmlinuz*' | head -n1)
