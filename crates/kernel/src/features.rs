@@ -10,7 +10,7 @@ use fairpace_cc::{Algorithm, Kind};
 use libbpf_rs::btf::Btf;
 
 use crate::check::{Check, Standing};
-use crate::{Error, bpffs, btf, log, object, tcp_iterator};
+use crate::{Error, bpffs, btf, log, object, storage, tcp_iterator};
 
 /// The oldest kernel whose verifier lets a congestion control write the pacing rate (6.0), and whose programs
 /// are not skipped when an interrupt finds one running (6.1).
@@ -177,6 +177,7 @@ impl Features {
         self.checks.push(patches(&btf::names_of(btf, ops)));
         self.skips_programs = btf::has_member(btf, "bpf_prog_aux", SKIPS_FIELD);
         self.checks.push(process_1(self.skips_programs));
+        self.checks.push(storage::check(btf));
         self.checks.push(ecn(self.interface.control_has_flag));
         self.checks.push(links(self.interface.has_links));
     }

@@ -54,6 +54,7 @@ mod replace;
 #[cfg(feature = "testing")]
 mod replay;
 mod sockets;
+mod storage;
 mod tcp_iterator;
 mod transaction;
 
