@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +17,11 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[3]
+
+# A shell starts what it runs behind `&` with SIGINT ignored, and so would Python: each test of Ctrl-C would wait for
+# its time limit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=150, database=None)
 # HYPOTHESIS_PROFILE=long: other inputs each time, for minutes
