@@ -9,8 +9,6 @@
 //! - [`progress`], [`signals`]: progress bars, and signals that end a run in order.
 //! - [`headers`], [`supervised`]: algorithms that the user wrote, and the process that they run in.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
-//! - [`criteria`], [`evaluation`]: the contained criteria, and how many of their cases algorithms hold.
-//! - [`duels`]: every algorithm against every other one on one link.
 //! - [`algorithms`]: the algorithms with their parameters, as records.
 //! - [`comparison`]: scenarios that are made from arguments instead of a file.
 //!
@@ -23,10 +21,7 @@ pub mod algorithms;
 pub mod args;
 pub mod batch;
 pub mod comparison;
-pub mod criteria;
-pub mod duels;
 mod escape;
-pub mod evaluation;
 pub mod failure;
 pub mod headers;
 pub mod host;

@@ -53,6 +53,25 @@ pub fn replace(path: &Path, earlier: Option<&[u8]>, text: &[u8]) -> io::Result<R
     }
 }
 
+/// Writes a file in one step, whatever was there, and its folders before.
+///
+/// # Errors
+/// The system's. Then `path` is as before.
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    fs::create_dir_all(folder(path))?;
+    let mut file = temporary(path)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// What names of temporary files begin with: whose they are, should the process be killed.
+#[must_use]
+pub fn temporary_prefix() -> String {
+    format!(".fairpace-{}-", std::process::id())
+}
+
 /// Checks, before a long run, that [`replace`] can write to the directory of `path`.
 ///
 /// # Errors
@@ -61,13 +80,16 @@ pub fn probe(path: &Path) -> io::Result<()> {
     temporary(path)?.close()
 }
 
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // 0666 less the umask, as for any file that a program makes
     tempfile::Builder::new()
-        .prefix(&format!(".fairpace-{}-", std::process::id()))
+        .prefix(&temporary_prefix())
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(dir)
+        .tempfile_in(folder(path))
 }
 
 /// Moves the file to a name that is free; otherwise returns it.
@@ -94,6 +116,17 @@ fn beside(mut new: NamedTempFile, path: &Path) -> io::Result<Replaced> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_in_a_folder_that_all_may_write_to_is_not_for_all_to_change() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
+        let (ours, usual) = (dir.path().join("ours"), dir.path().join("usual"));
+        write(&ours, "").unwrap();
+        fs::write(&usual, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&usual));
+    }
 
     #[test]
     fn an_unchanged_file_is_replaced_and_keeps_its_mode() {

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use fairpace_cli_core::args::Global;
-use fairpace_cli_core::criteria::{self, criteria};
-use fairpace_cli_core::evaluation::{Evaluation, Keeping, chosen, names, written};
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::headers::private_cache_folder;
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::{Output, to_json};
 use fairpace_cli_core::result_dir::{Item, ResultDir};
 use fairpace_cli_core::signals::Signals;
-use fairpace_evaluate::Record;
-use fairpace_reproduce::cache::Cache;
+use fairpace_experiment::Record;
+use fairpace_experiment::Store;
+use fairpace_experiment::contained::{FOLDER, criteria};
+use fairpace_experiment::evaluation::{Evaluation, Keeping, chosen, names, written};
 use fairpace_scenario::Scenario;
 
 use crate::args::EvaluateArgs;
@@ -32,11 +32,10 @@ pub(crate) fn run(
     let beside = if args.beside == [NONE] { Vec::new() } else { names(&args.beside, "--beside")? };
     let beside = beside.into_iter().filter(|name| !asked.contains(name));
     let names: Vec<String> = asked.iter().cloned().chain(beside).collect();
-    let place =
-        args.criteria.as_ref().map_or(criteria::FOLDER.to_owned(), |folder| folder.display().to_string());
+    let place = args.criteria.as_ref().map_or(FOLDER.to_owned(), |folder| folder.display().to_string());
     let folder = private_cache_folder()?;
     // once: the program may be replaced while it runs
-    let kept = Cache::new(&folder, COMMIT, std::env::current_exe().ok().as_deref());
+    let kept = Store::new(&folder, COMMIT, std::env::current_exe().ok().as_deref());
     let cache = |_: &Scenario| kept.clone();
     let evaluation = Evaluation {
         args: &args.evaluation,

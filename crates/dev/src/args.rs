@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairpace_cli_core::args::{Global, Jobs, PathArgs, from_one_to, parse_target};
-use fairpace_cli_core::duels::Duels;
-use fairpace_cli_core::evaluation::EvaluationArgs;
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
+use fairpace_experiment::duels::Duels;
+use fairpace_experiment::evaluation::EvaluationArgs;
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Set, Target};
 

@@ -13,7 +13,7 @@ use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
-use fairpace_reproduce::grid::{self, Cell, Row, RunTable};
+use fairpace_papers::grid::{self, Cell, Row, RunTable};
 use fairpace_scenario::Target;
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::table::{self, table};
-use fairpace_models::{Argument, Model, Output as Results, Quantity};
+use fairpace_papers::models::{Argument, Model, Output as Results, Quantity};
 use serde::Serialize;
 
 use crate::args::ModelArgs;
@@ -23,11 +23,11 @@ struct Record<'a> {
 }
 
 pub(crate) fn run(args: &ModelArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
-    let models = fairpace_models::catalog();
+    let models = fairpace_papers::models::catalog();
     let Some(family) = args.family.filter(|_| !args.list) else { return list(&models, global, out) };
     let name = format!("{}.{}", family.name(), args.form.name());
     let given = args.sets.iter().map(|set| number(set)).collect::<Result<BTreeMap<_, _>, _>>()?;
-    let results = fairpace_models::evaluate(&name, &given).map_err(|error| {
+    let results = fairpace_papers::models::evaluate(&name, &given).map_err(|error| {
         Failure::new(
             Exit::Usage,
             error.to_string(),
@@ -141,7 +141,7 @@ mod tests {
             })
             .map(|(family, form)| format!("{family}.{form}"))
             .collect();
-        for model in fairpace_models::catalog() {
+        for model in fairpace_papers::models::catalog() {
             assert!(names.iter().any(|name| name == model.name), "{} is not in {names:?}", model.name);
         }
     }

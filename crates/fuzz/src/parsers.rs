@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairpace_evaluate::{Criterion, Form};
+use fairpace_experiment::{Criterion, Form};
 use fairpace_results::Summary;
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{Invalid, Scenario, Set, Sizes, Target, Trace};
@@ -67,9 +67,9 @@ pub(crate) fn quantity(data: &[u8]) {
 /// A figure file of `reproduction/`.
 pub(crate) fn figure(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(figure) = toml::from_str::<fairpace_reproduce::figure::Figure>(text) else { return };
+    let Ok(figure) = toml::from_str::<fairpace_papers::figure::Figure>(text) else { return };
     let written = toml::to_string(&figure).expect("a figure can be written");
-    let again: fairpace_reproduce::figure::Figure = toml::from_str(&written).expect("and read again");
+    let again: fairpace_papers::figure::Figure = toml::from_str(&written).expect("and read again");
     // NaN is not equal to itself, so texts are compared
     assert_eq!(toml::to_string(&again).expect("and written again"), written);
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use fairpace_cli_core::args::Jobs;
-use fairpace_cli_core::duels::{Duel, Plan, Record};
 use fairpace_cli_core::output::to_json;
+use fairpace_experiment::duels::{Duel, Plan, Record};
 use fairpace_results::round;
 use pyo3::prelude::*;
 
@@ -19,7 +19,7 @@ use crate::table::{Table, table_of};
 #[pyfunction]
 pub(crate) fn duels(py: Python<'_>, options: Vec<String>, jobs: Vec<String>, quiet: bool) -> PyResult<Duels> {
     let measured = interruptible(py, |signals| {
-        let duels: fairpace_cli_core::duels::Duels = parse(&options)?;
+        let duels: fairpace_experiment::duels::Duels = parse(&options)?;
         let jobs: Jobs = parse(&jobs)?;
         let names = duels.names()?;
         Plan::new(&duels, &names)?.measure(jobs, signals, quiet)

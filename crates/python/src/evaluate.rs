@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array};
 use fairpace_cli_core::args::Global;
-use fairpace_cli_core::criteria::{self, criteria};
-use fairpace_cli_core::evaluation::{EvaluationArgs, Keeping, chosen, names};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::to_json;
 use fairpace_cli_core::signals::Signals;
-use fairpace_evaluate::{CaseRecord, ConditionRecord, Metric, Record};
-use fairpace_reproduce::cache::Cache;
+use fairpace_experiment::Store;
+use fairpace_experiment::contained::{FOLDER, criteria};
+use fairpace_experiment::evaluation::{EvaluationArgs, Keeping, chosen, names};
+use fairpace_experiment::{CaseRecord, ConditionRecord, Metric, Record};
 use fairpace_results::round;
 use fairpace_scenario::{Scenario, Target};
 use pyo3::exceptions::PyValueError;
@@ -55,12 +55,12 @@ fn measure(of: &Asked, signals: &Signals) -> Result<Record, Failure> {
     let beside = names(&of.beside, "beside")?;
     let beside = beside.into_iter().filter(|name| !asked.contains(name));
     let names: Vec<String> = asked.iter().cloned().chain(beside).collect();
-    let place = of.criteria.as_ref().map_or(criteria::FOLDER.to_owned(), |of| of.display().to_string());
+    let place = of.criteria.as_ref().map_or(FOLDER.to_owned(), |of| of.display().to_string());
     let temporary = if of.keep.is_none() { Some(temporary()?) } else { None };
     let folder = of.keep.as_deref().or(temporary.as_ref().map(TempDir::path)).unwrap_or(Path::new(""));
-    let kept = Cache::new(folder, COMMIT, Some(&of.module));
+    let kept = Store::new(folder, COMMIT, Some(&of.module));
     let cache = |_: &Scenario| kept.clone();
-    let evaluation = fairpace_cli_core::evaluation::Evaluation {
+    let evaluation = fairpace_experiment::evaluation::Evaluation {
         args: &args,
         criteria: &chosen(&criteria, &args, &place)?,
         names: &names,

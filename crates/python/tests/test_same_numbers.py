@@ -106,7 +106,7 @@ def test_duels_are_those_of_fairpace_dev(program: Path) -> None:
     assert without_commit(done.stdout) == without_commit(result.json())
 
 
-def test_an_evaluation_is_that_of_fairpace_evaluate(command: Command) -> None:
+def test_an_evaluation_is_that_of_fairpace_experiment(command: Command) -> None:
     few = "10mbit 10/200ms"
     result = fp.evaluate("reno", beside=["cubic"], criterion=["G1"], match=few, quick=False, seeds=1, quiet=True)
     words = ["evaluate", "reno", "--beside", "cubic", "--criterion", "G1", "--match", few, "--seeds", "1"]

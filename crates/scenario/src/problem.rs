@@ -1,5 +1,5 @@
 //! What is wrong with a scenario, and where: miette diagnostics that also serve as data. Errors in
-//! `figure.toml` and `paper.toml` of fairpace-reproduce use the same type.
+//! `figure.toml` and `paper.toml` of fairpace-papers use the same type.
 
 use std::fmt;
 use std::ops::Range;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fairpace_cli_core::failure::Failure;
-use fairpace_reproduce::results;
+use fairpace_cli_core::new_file;
 use fairpace_results::Summary;
 use fairpace_scenario::Scenario;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl Keep {
         let Some(path) = self.path(name, summary.seed) else { return Ok(()) };
         let kept = Kept { kernel: self.kernel.clone(), disturbed, summary: summary.clone() };
         let text = serde_json::to_string(&kept).map_err(std::io::Error::other);
-        text.and_then(|text| results::write_page(&path, &text)).map_err(|error| failed(&path, &error))
+        text.and_then(|text| new_file::write(&path, &text)).map_err(|error| failed(&path, &error))
     }
 }
 

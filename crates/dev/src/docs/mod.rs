@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
-use fairpace_reproduce::results;
 
 use crate::args::DocsArgs;
 use crate::{reproduce, written};
@@ -36,7 +36,7 @@ impl Page {
 
     fn write(&self) -> std::io::Result<()> {
         match &self.text {
-            Some(text) => results::write_page(&self.path, text),
+            Some(text) => new_file::write(&self.path, text),
             None => fs::remove_file(&self.path),
         }
     }

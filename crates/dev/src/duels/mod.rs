@@ -3,10 +3,10 @@
 mod page;
 
 use fairpace_cli_core::args::Global;
-use fairpace_cli_core::duels::Plan;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
+use fairpace_experiment::duels::Plan;
 
 use crate::args::DuelsArgs;
 use crate::marked_page::{Page, publish};

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use fairpace_cli_core::duels::{AlgorithmSettings, Duel, Record};
 use fairpace_cli_core::table::{number, percent, short};
-use fairpace_evaluate::markdown_table;
+use fairpace_experiment::duels::{AlgorithmSettings, Duel, Record};
+use fairpace_experiment::markdown_table;
 
 /// Runs of one duel that differ by more than this are marked.
 const WIDE: f64 = 0.2;

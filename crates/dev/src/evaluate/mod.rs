@@ -6,13 +6,13 @@ use std::path::Path;
 
 use fairpace_cc::Algorithm;
 use fairpace_cli_core::args::{Global, Jobs};
-use fairpace_cli_core::evaluation::{Evaluation, Keeping, chosen, names, written};
 use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
-use fairpace_evaluate::{CriterionRecord, Record, load};
-use fairpace_reproduce::cache::Cache;
-use fairpace_reproduce::results;
+use fairpace_experiment::Store;
+use fairpace_experiment::evaluation::{Evaluation, Keeping, chosen, names, written};
+use fairpace_experiment::{CriterionRecord, Record, load};
 use fairpace_scenario::{Scenario, Target};
 
 use crate::args::EvaluateArgs;
@@ -75,9 +75,9 @@ pub(crate) fn run(
 }
 
 /// Finished runs are kept beside their criteria, as long as the simulator and their algorithms are the same.
-pub(crate) fn cache(folder: &Path) -> impl Fn(&Scenario) -> Cache {
+pub(crate) fn cache(folder: &Path) -> impl Fn(&Scenario) -> Store {
     let place = place(folder).to_owned();
-    move |scenario| Cache::new(&place, &identity(scenario), None)
+    move |scenario| Store::new(&place, &identity(scenario), None)
 }
 
 /// The folder in which runs are kept: that of all sections, for one of them.
@@ -88,7 +88,7 @@ fn place(folder: &Path) -> &Path {
 
 pub(crate) fn keeping<'a>(
     folder: &'a Path,
-    cache: &'a (dyn Fn(&Scenario) -> Cache + Sync),
+    cache: &'a (dyn Fn(&Scenario) -> Store + Sync),
     fresh: bool,
     jobs: Jobs,
 ) -> Keeping<'a> {
@@ -109,7 +109,7 @@ fn write(page: &MarkedPage, record: &Record) -> Result<(), Failure> {
     let name = |criterion: &CriterionRecord| format!("{stem}-{}.svg", criterion.name);
     for (criterion, picture) in record.pictures() {
         let path = page.path().with_file_name(name(criterion));
-        results::write_page(&path, &picture).map_err(|error| {
+        new_file::write(&path, &picture).map_err(|error| {
             Failure::file("cannot write", &path, &error, "name a page in another folder with --out")
         })?;
     }

@@ -1,7 +1,7 @@
 //! Table `better`: cases that another algorithm holds and LEVEL does not, and the other way round.
 
 use fairpace_cli_core::failure::Failure;
-use fairpace_evaluate::{AlgorithmRecord, CaseRecord, Criterion, markdown_table};
+use fairpace_experiment::{AlgorithmRecord, CaseRecord, Criterion, markdown_table};
 use serde::Serialize;
 
 use super::counts::{Asked, count};

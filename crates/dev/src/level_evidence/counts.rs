@@ -1,9 +1,9 @@
 //! Cases of criteria that forms of an algorithm hold.
 
 use fairpace_cc::Parameter;
-use fairpace_cli_core::evaluation::{Runs, Works, no_case};
 use fairpace_cli_core::failure::Failure;
-use fairpace_evaluate::{AlgorithmRecord, Criterion, Form, load};
+use fairpace_experiment::evaluation::{Runs, Works, no_case};
+use fairpace_experiment::{AlgorithmRecord, Criterion, Form, load};
 use fairpace_scenario::Set;
 use serde::Serialize;
 
@@ -166,7 +166,7 @@ pub(super) fn table(heading: &str, rows: &[Row]) -> String {
         line.extend([row.sum().to_string(), difference(row.sum(), first)]);
         line
     };
-    fairpace_evaluate::markdown_table(&header, &rows.iter().map(line).collect::<Vec<_>>())
+    fairpace_experiment::markdown_table(&header, &rows.iter().map(line).collect::<Vec<_>>())
 }
 
 /// "+3", "-2", or "0".

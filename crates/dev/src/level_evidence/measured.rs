@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use fairpace_cli_core::batch;
-use fairpace_cli_core::evaluation::no_case;
 use fairpace_cli_core::failure::Failure;
-use fairpace_evaluate::{Criterion, markdown_table};
+use fairpace_experiment::evaluation::no_case;
+use fairpace_experiment::{Criterion, markdown_table};
 use fairpace_results::Run;
 use fairpace_scenario::Scenario;
 use serde::Serialize;
@@ -206,7 +206,7 @@ mod tests {
     use crate::level_evidence::sheets::{COLLAPSE, NEIGHBOURS, QUEUE, SHORT_FLOWS};
     use crate::level_evidence::tests::arguments;
     use crate::records::assert_documented;
-    use fairpace_evaluate::Form;
+    use fairpace_experiment::Form;
 
     const SHEET: Sheet = Sheet {
         table: EvidenceTable::Queue,

@@ -22,10 +22,10 @@ use fairpace_cc::{Algorithm, Parameter};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
-use fairpace_evaluate::Form;
-use fairpace_reproduce::results;
+use fairpace_experiment::Form;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -102,7 +102,7 @@ fn check_page(args: &LevelEvidenceArgs, tables: &[EvidenceTable]) -> Result<(), 
 fn write(path: &Path, args: &LevelEvidenceArgs, table: EvidenceTable, made: &Made) -> Result<(), Failure> {
     for (name, picture) in &made.pictures {
         let path = path.with_file_name(name);
-        results::write_page(&path, picture).map_err(|error| {
+        new_file::write(&path, picture).map_err(|error| {
             Failure::file("cannot write", &path, &error, "name a page in another folder with --out")
         })?;
     }

@@ -1,9 +1,9 @@
 //! Table `paths`: the random paths of the criteria over parameters that move them.
 
 use fairpace_cc::Parameter;
-use fairpace_cli_core::evaluation::{Runs, Works, no_case};
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_evaluate::{AlgorithmRecord, Criterion, Form, Metric, load, markdown_table, seed_of};
+use fairpace_experiment::evaluation::{Runs, Works, no_case};
+use fairpace_experiment::{AlgorithmRecord, Criterion, Form, Metric, load, markdown_table, seed_of};
 use serde::Serialize;
 
 use super::counts::Row;

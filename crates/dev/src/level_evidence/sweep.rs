@@ -2,7 +2,7 @@
 
 use fairpace_cc::{Parameter, Unit};
 use fairpace_cli_core::failure::Failure;
-use fairpace_evaluate::{Form, markdown_table};
+use fairpace_experiment::{Form, markdown_table};
 
 use super::counts::{Row, count, difference, table};
 use super::parameters::steps;

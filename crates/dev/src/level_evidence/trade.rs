@@ -2,7 +2,7 @@
 
 use fairpace_cc::{Parameter, Unit};
 use fairpace_cli_core::failure::Failure;
-use fairpace_evaluate::markdown_table;
+use fairpace_experiment::markdown_table;
 use fairpace_report::chart::{ANY, Axis, Chart, Colour, Curve, Layer, Look};
 
 use super::counts::{Row, cells, count, headings};

@@ -1,7 +1,7 @@
 //! Tables of convergence: how long a difference of rates lasts, by steering alone and with exchange.
 
-use fairpace_models::level::fluid::{Setting, Simulation};
-use fairpace_models::level::{self, convergence};
+use fairpace_papers::models::level::fluid::{Setting, Simulation};
+use fairpace_papers::models::level::{self, convergence};
 use fairpace_results::Run;
 
 use super::path::{Path, QUIET_S, STEERS, drains, log_ratio, start_s};

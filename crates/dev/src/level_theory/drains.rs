@@ -1,8 +1,8 @@
 //! Tables of drains: how deep they are, what an unsynchronised one lets a flow keep, and how they come
 //! together.
 
-use fairpace_models::level::drain::Anchors;
-use fairpace_models::level::{self, drain};
+use fairpace_papers::models::level::drain::Anchors;
+use fairpace_papers::models::level::{self, drain};
 use fairpace_results::Run;
 
 use super::path::{Path, QUIET_S, STEERS, drains, mean, queues_ms, shares, start_s};

@@ -1,6 +1,6 @@
 //! Tables of the equilibrium: one FIFO, an error of a base RTT, several bottlenecks.
 
-use fairpace_models::level::{self, equilibrium};
+use fairpace_papers::models::level::{self, equilibrium};
 use fairpace_results::Run;
 
 use super::path::{Path, base_ms, queue_ms, seen_less_ms, shares, start_s};

@@ -1,8 +1,8 @@
 //! Tables of stability: the queue over the gain, with cwnd and with pacing as the limit.
 
-use fairpace_models::level;
-use fairpace_models::level::fluid::{Point, Setting, Simulation};
-use fairpace_models::level::stability::{self, Loop};
+use fairpace_papers::models::level;
+use fairpace_papers::models::level::fluid::{Point, Setting, Simulation};
+use fairpace_papers::models::level::stability::{self, Loop};
 
 use super::path::{Path, deviation, mean, queues_ms, start_s};
 use super::{Case, Inputs, Table};

@@ -1,5 +1,5 @@
-//! `fairpace-dev level-theory`: the model of LEVEL (`fairpace_models::level`) beside packets; the tables of
-//! docs/level.md.
+//! `fairpace-dev level-theory`: the model of LEVEL (`fairpace_papers::models::level`) beside
+//! packets; the tables of docs/level.md.
 //!
 //! A table is a list of cases. Each has what the model says, a scenario, and what is measured in its run. The
 //! level and the gain are those of `cc/level.h`: where they change, so do all tables.
@@ -19,7 +19,7 @@ use fairpace_cli_core::batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
-use fairpace_models::level::Level;
+use fairpace_papers::models::level::Level;
 use fairpace_results::Run;
 use fairpace_scenario::{Scenario, Target, parse};
 use serde::Serialize;

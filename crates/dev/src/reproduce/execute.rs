@@ -12,15 +12,15 @@ use fairpace_cli_core::host::{self, COMMIT};
 use fairpace_cli_core::output::note;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
-use fairpace_reproduce::cache::Cache;
-use fairpace_reproduce::figure::{Base, Kernel};
-use fairpace_reproduce::judge::Rule;
-use fairpace_reproduce::measure::{Gave, Outcome};
-use fairpace_reproduce::plan::{Case, Plan};
-use fairpace_reproduce::record::{Measured, Record};
-use fairpace_reproduce::results;
-use fairpace_reproduce::sheet::Sheet;
-use fairpace_reproduce::source::Source;
+use fairpace_experiment::Store;
+use fairpace_papers::figure::{Base, Kernel};
+use fairpace_papers::judge::Rule;
+use fairpace_papers::measure::{Gave, Outcome};
+use fairpace_papers::plan::{Case, Plan};
+use fairpace_papers::record::{Measured, Record};
+use fairpace_papers::results;
+use fairpace_papers::sheet::Sheet;
+use fairpace_papers::source::Source;
 use fairpace_results::Run;
 use fairpace_scenario::{Scenario, Target};
 
@@ -49,7 +49,7 @@ pub(super) fn all<'a>(
     signals: &Signals,
 ) -> Result<Vec<Finished<'a>>, Failure> {
     let executable = std::env::current_exe().ok();
-    let cache = Cache::new(&args.dir, COMMIT, executable.as_deref());
+    let cache = Store::new(&args.dir, COMMIT, executable.as_deref());
     let kept = Kept { cache, records: Mutex::new(()), args };
     if args.fresh {
         kept.forget(works)?;
@@ -62,7 +62,7 @@ pub(super) fn all<'a>(
 
 /// Where runs and results are kept.
 struct Kept<'a> {
-    cache: Cache,
+    cache: Store,
     /// Held while a record is changed: the bases of a figure share one.
     records: Mutex<()>,
     args: &'a ReproduceArgs,
@@ -116,7 +116,7 @@ impl Kept<'_> {
                 Gave::Cell { cell: cell.clone(), scenarios: scenarios.clone(), runs }
             }
             Source::Model { name, arguments } => {
-                Gave::Model(fairpace_models::evaluate(name, arguments).map_err(|error| {
+                Gave::Model(fairpace_papers::models::evaluate(name, arguments).map_err(|error| {
                     Failure::new(Exit::Usage, error.to_string(), format!("it is a model of {}", sheet.name()))
                 })?)
             }

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::progress::expected_packets;
 use fairpace_cli_core::signals::Signals;
-use fairpace_reproduce::load::{self, Folder};
-use fairpace_reproduce::plan::Plan;
-use fairpace_reproduce::record::{PaperRecords, Record};
-use fairpace_reproduce::sheet::Sheet;
-use fairpace_reproduce::{gallery, index, pages as questions, results};
+use fairpace_papers::load::{self, Folder};
+use fairpace_papers::plan::Plan;
+use fairpace_papers::record::{PaperRecords, Record};
+use fairpace_papers::sheet::Sheet;
+use fairpace_papers::{gallery, index, pages as questions, results};
 
 use crate::args::ReproduceArgs;
 use crate::marked_page::{MarkedPage, Page};
@@ -125,10 +126,10 @@ fn pictures(dir: &Path) -> Result<Vec<String>, Failure> {
 fn write(root: &Path, pages: &Pages) -> Result<(), Failure> {
     pages.index.write(&pages.tables)?;
     let gallery = root.join(GALLERY);
-    results::write_page(&gallery, &pages.gallery).map_err(|error| unusable(&gallery, &error))?;
+    new_file::write(&gallery, &pages.gallery).map_err(|error| unusable(&gallery, &error))?;
     for (path, text) in &pages.questions {
         let written = match text {
-            Some(text) => results::write_page(path, text),
+            Some(text) => new_file::write(path, text),
             None => std::fs::remove_file(path),
         };
         written.map_err(|error| unusable(path, &error))?;

@@ -6,10 +6,10 @@ use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::table::{self, number, short, table};
-use fairpace_reproduce::figure::{Base, Value};
-use fairpace_reproduce::record::{Compared, Finding, Mean, PaperRecords, Record, Verdict};
-use fairpace_reproduce::sheet::Sheet;
-use fairpace_reproduce::text;
+use fairpace_papers::figure::{Base, Value};
+use fairpace_papers::record::{Compared, Finding, Mean, PaperRecords, Record, Verdict};
+use fairpace_papers::sheet::Sheet;
+use fairpace_papers::text;
 use fairpace_scenario::Target;
 use serde::Serialize;
 

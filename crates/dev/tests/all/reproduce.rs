@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fairpace_dev::records::undocumented_keys;
-use fairpace_reproduce::judge::Rule;
-use fairpace_reproduce::plan::Plan;
-use fairpace_reproduce::record::{Finding, Mean, Record, Verdict};
-use fairpace_reproduce::results::Quick;
-use fairpace_reproduce::sheet::Sheet;
-use fairpace_reproduce::{index, load, results};
+use fairpace_papers::judge::Rule;
+use fairpace_papers::plan::Plan;
+use fairpace_papers::record::{Finding, Mean, Record, Verdict};
+use fairpace_papers::results::Quick;
+use fairpace_papers::sheet::Sheet;
+use fairpace_papers::{index, load, results};
 use fairpace_scenario::Target;
 use fairpace_test_support::{TWO_FLOWS, announce};
 use nix::sys::signal::{Signal, kill};

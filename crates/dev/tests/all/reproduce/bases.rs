@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use fairpace_reproduce::plan::Plan;
-use fairpace_reproduce::{load, results};
+use fairpace_papers::plan::Plan;
+use fairpace_papers::{load, results};
 use fairpace_scenario::{Scenario, Target};
 
 use super::{FIGURE, PAPER, ROOT, cached, folder, reproduce};

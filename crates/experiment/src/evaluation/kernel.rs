@@ -1,0 +1,79 @@
+//! The cases that real flows can show, on the running kernel, beside their simulations.
+
+use crate::{Case, KernelRecord, Measured, Record, judge};
+use fairpace_kernel::Features;
+use fairpace_results::{Run, Series, Summary};
+use fairpace_scenario::{Scenario, Target};
+
+use super::{Evaluation, Keeping, Works};
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::host;
+use fairpace_cli_core::signals::Signals;
+
+/// Can this machine run cases?
+pub(super) fn check() -> Result<(), Failure> {
+    Ok(fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?)
+}
+
+/// The release of the running kernel.
+pub(super) fn release() -> String {
+    Features::probe().release
+}
+
+/// Runs each case of each algorithm that the user asked for once, in real time, unless it was kept. A run
+/// that the machine disturbed is repeated; if that does not help, its case is not judged.
+pub(super) fn measure(
+    evaluation: &Evaluation<'_>,
+    works: &Works,
+    record: &mut Record,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let asked = || works.of_algorithms().filter(|(_, cc, _)| evaluation.asked.iter().any(|of| of == cc));
+    let all: usize = asked().map(|(_, _, cases)| cases.len()).sum();
+    let release = record.kernel.clone().unwrap_or_default();
+    let mut number = 0;
+    for (criterion, cc, cases) in asked() {
+        let results = record.criteria[criterion].algorithms.iter_mut().find(|of| of.cc == cc);
+        let results = results.map_or(&mut [][..], |of| &mut of.results);
+        for (case, result) in cases.iter().zip(results) {
+            number += 1;
+            let label = format!("{number} of {all}: {cc} {}", case.scenario.title);
+            let summary = one(evaluation, case, &release, &label, signals)?;
+            result.kernel = Some(KernelRecord::of(case, summary.map(|summary| judged(case, &summary))));
+        }
+    }
+    Ok(())
+}
+
+/// The summary of a case; `None` if the machine was too busy each time.
+fn one(
+    evaluation: &Evaluation<'_>,
+    case: &Case,
+    release: &str,
+    label: &str,
+    signals: &Signals,
+) -> Result<Option<Summary>, Failure> {
+    let on = Target::Testbed;
+    let seed = evaluation.args.seed;
+    let scenario = Scenario { seed, ..case.scenario.clone().sealed(on)? };
+    let Keeping { cache, fresh, .. } = evaluation.keeping;
+    // what another kernel did is not shown as this one's
+    let cache = cache(&scenario).with(release);
+    if let Some(run) = cache.get(&scenario, on).filter(|_| !fresh) {
+        return Ok(Some(run.summary));
+    }
+    match host::run(&scenario, on, label, signals, evaluation.global.quiet) {
+        Ok(run) => {
+            let run = Run { series: Series::default(), ..run };
+            let put = cache.put(&scenario, on, &run);
+            put.map_err(|error| evaluation.keeping.failed(&error))?;
+            Ok(Some(run.summary))
+        }
+        Err(failure) if failure.is_disturbance() => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn judged(case: &Case, summary: &Summary) -> crate::Judged {
+    judge(&case.checks, summary.seed, Measured::of(&case.scenario, summary, case.available))
+}

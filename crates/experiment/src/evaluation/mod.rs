@@ -1,0 +1,322 @@
+//! How many cases of criteria each of several algorithms holds: what `fairpace evaluate`, and `evaluate` and
+//! `level-evidence` of `fairpace-dev`, have in common.
+
+#[cfg_attr(not(feature = "kernel"), path = "no_kernel.rs")]
+mod kernel;
+mod runs;
+mod works;
+
+use std::time::Instant;
+
+use crate::{Criterion, CriterionRecord, Form, Record, SCHEMA, seed_of};
+use clap::Args;
+use fairpace_cc::Algorithm;
+use fairpace_scenario::{MOST_SEED, Set, Target, hash_of_all};
+
+use fairpace_cli_core::args::{Global, Jobs, from_one_to};
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::signals::Signals;
+
+pub use runs::{Keeping, Runs};
+pub use works::Works;
+
+/// The first seed of each case unless the user names another.
+const FIRST_SEED: u64 = 1;
+
+/// Which cases are measured, and how.
+#[derive(Debug, Clone, Args)]
+pub struct EvaluationArgs {
+    /// Only these criteria, by id, file or section: G1,crowds,5.1.
+    #[arg(long, value_name = "CRITERION,...", value_delimiter = ',')]
+    pub criterion: Vec<String>,
+    /// Only the cases that the criteria name for a quick look.
+    #[arg(long)]
+    pub quick: bool,
+    /// Instead of the criteria's cases, measure this many random paths.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "draw",
+        conflicts_with_all = ["criterion", "quick"],
+        value_parser = from_one_to(10_000)
+    )]
+    pub paths: Option<u32>,
+    /// The seed of these paths: hexadecimal digits, such as the hash of a commit that is made later than the
+    /// algorithm.
+    #[arg(long, value_name = "HEX", requires = "paths")]
+    pub draw: Option<String>,
+    /// Only cases with this text in their name.
+    #[arg(long = "match", value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub matching: String,
+    /// Seeds of each case; by default as its criterion says, with --quick 1.
+    #[arg(long, value_name = "N", value_parser = from_one_to(1000))]
+    pub seeds: Option<u32>,
+    /// The first of these seeds.
+    #[arg(long, default_value_t = FIRST_SEED)]
+    pub seed: u64,
+    /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<Set>,
+    /// Show each case that does not hold, with its numbers.
+    #[arg(long, short = 'v')]
+    pub failing: bool,
+    /// Simulate also what was simulated before.
+    #[arg(long)]
+    pub fresh: bool,
+    /// How many simulations run at a time.
+    #[command(flatten)]
+    pub jobs: Jobs,
+}
+
+/// Algorithms at criteria.
+pub struct Evaluation<'a> {
+    /// Which cases of them.
+    pub args: &'a EvaluationArgs,
+    /// The criteria; [`chosen`] selects those that the arguments name.
+    pub criteria: &'a [&'a Criterion],
+    /// Names of the algorithms, see [`names`].
+    pub names: &'a [String],
+    /// Those that the user asked for; the others are there to compare with.
+    pub asked: &'a [String],
+    /// Where: in the simulator, or there and on the running kernel.
+    pub on: Target,
+    /// The criteria's name.
+    pub folder: String,
+    /// The begin of the command that measures the same again: program, criteria and algorithms.
+    pub command: String,
+    /// Where finished runs are kept.
+    pub keeping: Keeping<'a>,
+    /// Options of every command.
+    pub global: Global,
+}
+
+impl Evaluation<'_> {
+    /// Checks the arguments and makes the scenarios, without running any.
+    ///
+    /// # Errors
+    /// A parameter of an algorithm that does not take part is changed, a value is wrong, or no case is left.
+    pub fn plan(&self) -> Result<Works, Failure> {
+        let Self { args, criteria, names, .. } = self;
+        check_sets(&args.sets, names, criteria)?;
+        let most = criteria.iter().map(|criterion| seeds(args, criterion)).max().unwrap_or(1);
+        check_seeds(args.seed, most)?;
+        let on_kernel = self.on == Target::Testbed;
+        if on_kernel {
+            kernel::check()?;
+        }
+        // what real flows can show are few cases, which are of the full form
+        let form = if args.quick && !on_kernel { Form::Quick } else { Form::Full };
+        let seed = args.draw.as_deref().map(draw_seed).transpose()?.unwrap_or_default();
+        let mut works = Works::new(args.seed);
+        let mut flows: u64 = 0;
+        for (index, criterion) in criteria.iter().enumerate() {
+            for cc in *names {
+                let mut cases = match args.paths {
+                    Some(count) => criterion.paths(cc, &args.sets, count as usize, seed)?,
+                    None => criterion.cases(cc, &args.sets, form, &args.matching)?,
+                };
+                cases.retain(|case| case.name.contains(&args.matching));
+                cases.retain(|case| !on_kernel || criterion.kernel.contains(&case.name));
+                let of_cases: usize = cases.iter().map(|case| case.scenario.flows.len()).sum();
+                flows = flows.saturating_add(of_cases as u64 * u64::from(seeds(args, criterion)));
+                check_size(flows)?;
+                if !cases.is_empty() {
+                    works.add(index, cc, cases, seeds(args, criterion));
+                }
+            }
+        }
+        if works.scenarios().is_empty() {
+            return Err(no_case(&args.matching));
+        }
+        Ok(works)
+    }
+
+    /// Runs what is not kept, and judges all of it.
+    ///
+    /// # Errors
+    /// A run fails, a signal arrives, or finished runs cannot be kept.
+    pub fn measure(&self, works: Works, signals: &Signals) -> Result<Record, Failure> {
+        let args = self.args;
+        let begun = Instant::now();
+        let runs = Runs::new(self.keeping, works.scenarios(), self.global)?;
+        let simulated = runs.missing();
+        let summaries = runs.perform(signals)?;
+        let mut record = Record {
+            schema: SCHEMA,
+            commit: COMMIT.to_owned(),
+            command: self.command(),
+            asked: self.asked.to_vec(),
+            folder: self.folder.clone(),
+            form: self.form(),
+            kernel: (self.on == Target::Testbed).then(kernel::release),
+            seed: args.seed,
+            scenarios_hash: hash_of_all(works.cases().map(|case| &case.scenario)),
+            runs: summaries.len(),
+            simulated,
+            wall_s: begun.elapsed().as_secs_f64(),
+            criteria: self
+                .criteria
+                .iter()
+                .map(|criterion| CriterionRecord::of(criterion, seeds(args, criterion)))
+                .collect(),
+        };
+        for (criterion, algorithm) in works.judged(&summaries, self.criteria) {
+            record.criteria[criterion].algorithms.push(algorithm);
+        }
+        if self.on == Target::Testbed {
+            kernel::measure(self, &works, &mut record, signals)?;
+        }
+        Ok(record)
+    }
+
+    fn form(&self) -> &'static str {
+        match (self.on, self.args.paths, self.args.quick) {
+            (Target::Testbed, ..) => "kernel",
+            (_, Some(_), _) => "random paths",
+            (_, None, true) => "quick",
+            (_, None, false) => "full",
+        }
+    }
+
+    /// The command that measures the same again.
+    fn command(&self) -> String {
+        let args = self.args;
+        let mut words = vec![self.command.clone()];
+        if !args.criterion.is_empty() {
+            words.push(format!("--criterion {}", args.criterion.join(",")));
+        }
+        if let (Some(count), Some(hex)) = (args.paths, &args.draw) {
+            words.push(format!("--paths {count} --draw {hex}"));
+        }
+        if !args.matching.is_empty() {
+            words.push(format!("--match \"{}\"", args.matching));
+        }
+        if self.on == Target::Testbed {
+            words.push(format!("--on {}", self.on.name()));
+        } else if args.quick {
+            words.push("--quick".to_owned());
+        }
+        words.extend(args.seeds.map(|seeds| format!("--seeds {seeds}")));
+        if args.seed != FIRST_SEED {
+            words.push(format!("--seed {}", args.seed));
+        }
+        words.extend(args.sets.iter().map(|set| format!("--set {set}")));
+        words.join(" ")
+    }
+}
+
+/// No case has this text in its name.
+#[must_use]
+pub fn no_case(matching: &str) -> Failure {
+    let message = format!("no case has a name with `{matching}` in it");
+    Failure::new(Exit::Usage, message, "names are as in `10mbit 10/50ms 1bdp`")
+}
+
+fn seeds(args: &EvaluationArgs, criterion: &Criterion) -> u32 {
+    args.seeds.unwrap_or(if args.quick { 1 } else { criterion.seeds })
+}
+
+/// The seed that `--draw` stands for.
+fn draw_seed(hex: &str) -> Result<u64, Failure> {
+    seed_of(hex).ok_or_else(|| {
+        let message = format!("--draw {hex} is not a text of hexadecimal digits");
+        Failure::new(Exit::Usage, message, "name a commit's hash, or any other: --draw 1f3a")
+    })
+}
+
+/// The criteria that `--criterion` names by id or file; all if it names none. With `--paths` those that are
+/// drawn.
+///
+/// # Errors
+/// There is none, or none of that name; `criteria` is their place.
+pub fn chosen<'g>(
+    criteria: &'g [Criterion],
+    args: &EvaluationArgs,
+    folder: &str,
+) -> Result<Vec<&'g Criterion>, Failure> {
+    let asked = &args.criterion;
+    let criteria: Vec<&Criterion> =
+        criteria.iter().filter(|criterion| criterion.is_drawn() == args.paths.is_some()).collect();
+    if criteria.is_empty() {
+        let what = if args.paths.is_some() { "random paths" } else { "criterion with cases" };
+        let message = format!("{folder} has no {what}");
+        return Err(Failure::new(Exit::Usage, message, "the contained criteria have both"));
+    }
+    let is = |criterion: &Criterion, asked: &str| {
+        let section = criterion.section.as_ref().map(|section| &section.name);
+        let names = [&criterion.id, &criterion.name].into_iter().chain(section);
+        let is_within = criterion.id.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
+        is_within || names.into_iter().any(|name| name.eq_ignore_ascii_case(asked))
+    };
+    for asked in asked {
+        if !criteria.iter().any(|criterion| is(criterion, asked)) {
+            let known: Vec<_> =
+                criteria.iter().map(|criterion| format!("{} ({})", criterion.id, criterion.name)).collect();
+            let help = format!("there are {}", known.join(", "));
+            return Err(Failure::new(Exit::Usage, format!("there is no criterion `{asked}`"), help));
+        }
+    }
+    let wanted = |criterion: &&Criterion| asked.is_empty() || asked.iter().any(|asked| is(criterion, asked));
+    Ok(criteria.iter().copied().filter(wanted).collect())
+}
+
+/// The names of algorithms that the user wrote, or headers.
+///
+/// # Errors
+/// There is none of that name, or it is named twice; `option` is where.
+pub fn names(asked: &[String], option: &str) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    for written in asked {
+        let algorithm = Algorithm::by_name(written).map_err(|error| {
+            Failure::new(Exit::Usage, error.to_string(), "`fairpace algorithms` lists all algorithms")
+        })?;
+        let name = algorithm.name();
+        if names.iter().any(|known| known == name) {
+            let message = format!("{option} names {name} twice");
+            return Err(Failure::new(Exit::Usage, message, "name each algorithm once"));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
+}
+
+/// These algorithms as a command line names them: a header by its path.
+#[must_use]
+pub fn written(names: &[String]) -> Vec<String> {
+    let written = |name: &String| Algorithm::by_name(name).map_or(name.clone(), |of| of.written().to_owned());
+    names.iter().map(written).collect()
+}
+
+/// Flows of all runs together: a scenario and a summary of each have about 1 kB, and must fit into memory.
+const MOST_FLOWS: u64 = 2_000_000;
+
+fn check_size(flows: u64) -> Result<(), Failure> {
+    if flows <= MOST_FLOWS {
+        return Ok(());
+    }
+    let message = format!("all runs have more than {MOST_FLOWS} flows together: they do not fit into memory");
+    Err(Failure::new(Exit::Usage, message, "write fewer --seeds, --paths or algorithms"))
+}
+
+fn check_seeds(first: u64, seeds: u32) -> Result<(), Failure> {
+    match first.checked_add(u64::from(seeds) - 1) {
+        Some(last) if last <= MOST_SEED => Ok(()),
+        _ => {
+            let message = format!("{seeds} seeds from {first} on go beyond {MOST_SEED}, the largest one");
+            Err(Failure::new(Exit::Usage, message, "write a smaller --seed"))
+        }
+    }
+}
+
+/// A change of a parameter must be of an algorithm that takes part somewhere.
+fn check_sets(sets: &[Set], names: &[String], criteria: &[&Criterion]) -> Result<(), Failure> {
+    let rivals: Vec<String> = criteria.iter().flat_map(|criterion| criterion.rivals()).collect();
+    for set in sets {
+        if let Some(other) = set.algorithm().filter(|of| !names.iter().chain(&rivals).any(|cc| cc == of)) {
+            let message = format!("--set changes a parameter of `{other}`, which does not take part");
+            return Err(Failure::new(Exit::Usage, message, format!("those that do: {}", names.join(", "))));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Evaluation: how many cases of given criteria an algorithm holds.
+//!
+//! Criteria are a folder of files. A file is a [`Criterion`]: templates of scenarios, axes whose product
+//! gives the cases, and conditions that must hold in each case. [`Criterion::cases`] expands it to scenarios
+//! for an algorithm, [`Measured`] is what a run gives, [`judge`] compares it with the conditions, and
+//! [`Record`] is the result of a whole evaluation, as JSON and as text.
+//!
+//! No criteria are in this crate: those of LEVEL are `evaluation/level`. The crate does not run scenarios,
+//! keeps no results and knows no command line; `fairpace evaluate` does these things.
+
+#![forbid(unsafe_code)]
+
+mod amount;
+mod axis;
+mod condition;
+pub mod contained;
+mod criterion;
+mod draw;
+pub mod duels;
+pub mod evaluation;
+mod expand;
+mod fragment;
+mod heat;
+mod item;
+mod judge;
+mod leaderboard;
+mod markdown;
+mod measure;
+mod on_kernel;
+mod page;
+mod paths;
+mod read;
+mod record;
+mod report;
+mod score;
+mod section;
+mod source;
+mod store;
+mod template;
+mod text;
+
+pub use condition::Asked;
+pub use criterion::{Criterion, load};
+pub use draw::seed_of;
+pub use expand::{Case, Form};
+pub use heat::heat_map;
+pub use judge::{Bound, Check, Held, Judged, Side, judge, worst};
+pub use markdown::markdown_table;
+pub use measure::{Measured, Metric};
+pub use record::{
+    AlgorithmRecord, CaseRecord, ConditionCount, ConditionRecord, CriterionRecord, KernelRecord, Record,
+    SCHEMA, Spread,
+};
+pub use section::Section;
+pub use store::Store;

@@ -1,0 +1,136 @@
+//! Texts, pages and pictures have what was measured, whatever it is.
+
+use fairpace_experiment::{
+    AlgorithmRecord, CaseRecord, Criterion, CriterionRecord, Form, Record, SCHEMA, heat_map, judge,
+};
+
+use crate::support::{SMALL, criterion, measured};
+
+/// What an algorithm with these numbers did in all cases of a criterion.
+pub(crate) fn algorithm(
+    criterion: &Criterion,
+    cc: &str,
+    goodput: impl Fn(usize) -> f64,
+    queue_ms: f64,
+) -> AlgorithmRecord {
+    let cases = match criterion.is_drawn() {
+        true => criterion.paths(cc, &[], 30, 1).unwrap(),
+        false => criterion.cases(cc, &[], Form::Full, "").unwrap(),
+    };
+    let result = |case: &fairpace_experiment::Case| {
+        let goodputs: Vec<f64> = (0..case.scenario.flows.len()).map(&goodput).collect();
+        CaseRecord::of(case, &[judge(&case.checks, 1, measured(case, &goodputs, queue_ms, 0.0))]).unwrap()
+    };
+    AlgorithmRecord::of(cc.to_owned(), 1.0, cases.iter().map(result).collect(), &criterion.medians())
+}
+
+pub(crate) fn record(criteria: Vec<CriterionRecord>) -> Record {
+    Record {
+        schema: SCHEMA,
+        commit: "0123abc".into(),
+        command: "fairpace-dev evaluate --cc a,b".into(),
+        asked: vec!["bbr1".into()],
+        folder: "small".into(),
+        form: "full",
+        kernel: None,
+        seed: 1,
+        scenarios_hash: "00ff".into(),
+        runs: 8,
+        simulated: 3,
+        wall_s: 1.5,
+        criteria,
+    }
+}
+
+pub(crate) fn small_record() -> CriterionRecord {
+    let criterion = Criterion::parse(std::path::Path::new("small.toml"), SMALL).unwrap();
+    let mut record = CriterionRecord::of(&criterion, 2);
+    record.algorithms.push(algorithm(&criterion, "bbr1", |_| 1.0, 100.0));
+    record.algorithms.push(algorithm(&criterion, "reno", |_| 1.0, 5.0));
+    record
+}
+
+#[test]
+fn sums_are_of_the_cases() {
+    let criterion = small_record();
+    let [bbr1, reno] = &criterion.algorithms[..] else { panic!("two algorithms") };
+    assert_eq!((bbr1.cases, bbr1.hold, reno.hold), (4, 0, 2), "8 ms hold at 10 Mbit/s, 4 ms not at 100");
+    assert_eq!(reno.conditions[0].hold, 2);
+    let queue = bbr1.metrics.iter().find(|of| of.metric.name() == "queue_ms").unwrap();
+    assert_eq!([queue.least, queue.median, queue.most], [100.0; 3]);
+    let text = record(vec![small_record()]).text(false);
+    assert!(text.contains("S1 Small       0/4       2/4\n"), "{text}");
+    assert!(text.contains("bbr1 passes 0 of 1 criteria; 0 of 4 cases hold\n"), "{text}");
+    assert!(!text.contains("10/50ms"), "cases are shown only if asked for:\n{text}");
+    let text = record(vec![small_record()]).text(true);
+    assert!(text.contains("100mbit 10/50ms  short queue 5.00 (<= 4)"), "{text}");
+}
+
+#[test]
+fn a_page_names_what_fails_and_what_repeats_it() {
+    let page = record(vec![small_record()]).page(|criterion| format!("{}.svg", criterion.name));
+    let parts = [
+        "| command | `fairpace-dev evaluate --cc a,b` |",
+        "| simulations | 8, seeds 1 to 2 |",
+        "| scenarios | `00ff` |",
+        "| commit | `0123abc` |",
+        "| S1 Small  |     4 |    0 |    2 |",
+        "- short queue: queue_ms <= 8 or 4",
+        "](small.svg)",
+        "<details><summary>bbr1: 4 cases fail</summary>",
+        "100mbit 10/50ms  short queue 100 (<= 4)",
+        "<details><summary>reno: 2 cases fail</summary>",
+    ];
+    for part in parts {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+}
+
+#[test]
+fn a_picture_is_xml_with_a_cell_for_each_case_and_a_number_for_its_degree() {
+    for id in ["G1", "G2", "G3", "G4", "G5", "G6", "G7", "paths"] {
+        let criterion = criterion(id);
+        let mut record = CriterionRecord::of(&criterion, 2);
+        for (cc, queue_ms) in [("bbr1", 0.0), ("reno", 3.0), ("cubic", 1e9), ("bbr3", 0.0)] {
+            record.algorithms.push(algorithm(&criterion, cc, |flow| flow as f64 * 1e-3, queue_ms));
+        }
+        let picture = heat_map(&record);
+        let document = roxmltree::Document::parse(&picture).unwrap_or_else(|error| panic!("{id}: {error}"));
+        let cells = document.descendants().filter(|node| node.has_tag_name("g")).collect::<Vec<_>>();
+        let cases: usize = record.algorithms.iter().map(|algorithm| algorithm.cases).sum();
+        assert_eq!(cells.len(), cases, "{id}");
+        for cell in cells {
+            let class =
+                cell.children().find(|node| node.has_tag_name("rect")).unwrap().attribute("class").unwrap();
+            let number = cell.children().find(|node| node.has_tag_name("text")).and_then(|node| node.text());
+            assert_eq!(class, format!("d{}", number.unwrap_or("0")), "colour and number say the same");
+        }
+        let root = document.root_element();
+        let [width, height] =
+            ["width", "height"].map(|name| root.attribute(name).unwrap().parse::<f64>().unwrap());
+        for node in document.descendants().filter(|node| node.attribute("x").is_some()) {
+            let at = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+            assert!((0.0..width).contains(&at("x")) && (0.0..height).contains(&at("y")), "{id}: {node:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_drawn_of_nothing() {
+    let empty = CriterionRecord { algorithms: Vec::new(), ..small_record() };
+    roxmltree::Document::parse(&heat_map(&empty)).unwrap();
+    assert!(record(vec![empty]).page(|_| String::new()).contains("S1 Small"));
+}
+
+#[test]
+fn a_median_over_all_cases_is_judged() {
+    let criterion = criterion("paths");
+    let median = |queue_ms| algorithm(&criterion, "bbr1", |_| 1.0, queue_ms).medians[0].clone();
+    assert_eq!((median(4.9).holds, median(5.0).holds), (true, false));
+    let mut record_of = CriterionRecord::of(&criterion, 2);
+    record_of.algorithms.push(algorithm(&criterion, "bbr1", |_| 1.0, 7.0));
+    let record = record(vec![record_of]);
+    let said = "median over all cases: short queue does not hold, queue_ms 7.00 (< 5)";
+    assert!(record.text(false).contains(said), "{}", record.text(false));
+    assert!(record.page(|_| String::new()).contains(said));
+}

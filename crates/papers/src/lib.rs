@@ -1,0 +1,37 @@
+//! The experiments of papers, and the comparison of our results with theirs.
+//!
+//! A figure or table of a paper is a folder `reproduction/PAPER/FIGURE/` with scenarios and a `figure.toml`
+//! ([`figure`]): the runs, what the paper reports in its own words, the shapes that must hold, and the plots.
+//! The runs of a figure give a [`record`]: the figure with our numbers and a verdict. The gallery and
+//! REPRODUCTION.md are generated from records.
+//!
+//! This crate computes no metric: numbers come from `fairpace-results` (runs) and [`models`] (equations). It
+//! does not run scenarios: `fairpace-dev reproduce` does.
+
+#![forbid(unsafe_code)]
+
+pub mod figure;
+pub mod gallery;
+pub mod grid;
+pub mod index;
+pub mod judge;
+pub mod load;
+pub mod measure;
+pub mod models;
+pub mod pages;
+pub mod plan;
+pub mod record;
+pub mod results;
+pub mod sheet;
+pub mod source;
+pub mod table;
+pub mod tally;
+pub mod text;
+
+mod check;
+mod draw;
+mod explained;
+mod paths;
+#[cfg(test)]
+mod sample;
+mod summary;

@@ -1,0 +1,384 @@
+//! Paths of measures: `flow.short.goodput_mbps`, `link.bottleneck.queue_delay_ms`, `jain`, `model.goodput`,
+//! `table.jain`.
+//!
+//! Where a path means several flows or links, what adds up is added up; of everything else the mean is
+//! taken, over those that have a value.
+
+use fairpace_cc::Phase;
+use fairpace_results::{Completions, FlowSummary, LinkSummary, Run, ScenarioId, Summary};
+use fairpace_scenario::Scenario;
+
+use crate::figure::Measure;
+use crate::grid::Row;
+use crate::source::Source;
+use crate::table::table;
+
+/// Columns of a flow's series.
+const OF_FLOWS: [&str; 12] = [
+    "goodput_mbps",
+    "delivered_kb",
+    "rtt_ms",
+    "cwnd_pkts",
+    "inflight_pkts",
+    "pacing_mbps",
+    "bw_mbps",
+    "min_rtt_ms",
+    "pacing_gain",
+    "probe_alpha",
+    "phase",
+    "completion_ms",
+];
+/// Columns of a link's series; a flow's name may follow the backlog's.
+const OF_LINKS: [&str; 3] = ["queue_delay_ms", "drops", "backlog_kb"];
+/// What several flows or links have together is the sum of what each has.
+const ADDED: [&str; 18] = [
+    "goodput_mbps",
+    "delivered_kb",
+    "share",
+    "sent_pkts",
+    "retransmits",
+    "dropped_pkts",
+    "marked_pkts",
+    "completions.began",
+    "completions.completed",
+    "drops",
+    "early_drops",
+    "lost",
+    "marks",
+    "cwnd_pkts",
+    "inflight_pkts",
+    "pacing_mbps",
+    "bw_mbps",
+    "backlog_kb",
+];
+
+/// Names that paths may have.
+struct Names {
+    /// Name and algorithm.
+    flows: Vec<(String, String)>,
+    links: Vec<String>,
+}
+
+impl Names {
+    fn of(summary: &Summary) -> Self {
+        Self {
+            flows: summary.flows.iter().map(|flow| (flow.name.clone(), flow.cc.clone())).collect(),
+            links: summary.links.iter().map(|link| link.name.clone()).collect(),
+        }
+    }
+
+    /// Indices of the flows or links that a selector means.
+    fn select(&self, part: Part, selector: &str) -> Vec<usize> {
+        let name = |index: usize| match part {
+            Part::Flow => self.flows[index].0.as_str(),
+            Part::Link => self.links[index].as_str(),
+        };
+        let all = 0..match part {
+            Part::Flow => self.flows.len(),
+            Part::Link => self.links.len(),
+        };
+        let find =
+            |is_it: &dyn Fn(usize) -> bool| all.clone().filter(|index| is_it(*index)).collect::<Vec<_>>();
+        if selector == "*" {
+            return all.collect();
+        }
+        if let (Some(cc), Part::Flow) = (selector.strip_prefix("cc="), part) {
+            return find(&|index| self.flows[index].1 == cc);
+        }
+        let number = |index: usize| (index + 1).to_string() == selector;
+        // a group of flows: "short-1", "short-2", ...
+        let member = |index: usize| {
+            let rest = name(index).strip_prefix(selector).and_then(|rest| rest.strip_prefix('-'));
+            rest.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let rules: [&dyn Fn(usize) -> bool; 3] = [&|index| name(index) == selector, &number, &member];
+        rules.into_iter().map(find).find(|found| !found.is_empty()).unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Flow,
+    Link,
+}
+
+/// A path's flows or links and what is asked of them. Names may have dots.
+fn split<'p>(
+    path: &'p str,
+    names: &Names,
+    known: &dyn Fn(Part, &str) -> bool,
+) -> Option<(Part, Vec<usize>, &'p str)> {
+    let (part, rest) = match path.split_once('.')? {
+        ("flow", rest) => (Part::Flow, rest),
+        ("link", rest) => (Part::Link, rest),
+        _ => return None,
+    };
+    let splits = rest.match_indices('.').map(|(dot, _)| (&rest[..dot], &rest[dot + 1..]));
+    splits.filter(|(_, what)| known(part, what)).find_map(|(selector, what)| {
+        let found = names.select(part, selector);
+        (!found.is_empty()).then_some((part, found, what))
+    })
+}
+
+fn combined(what: &str, values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<f64> = values.flatten().filter(|value| value.is_finite()).collect();
+    let sum: f64 = values.iter().sum();
+    let adds = ADDED.contains(&what) || what.starts_with("backlog_");
+    let divisor = if adds { 1.0 } else { values.len() as f64 };
+    (!values.is_empty()).then(|| sum / divisor)
+}
+
+/// A number of a summary; `None` if it has none there.
+pub(crate) fn number(path: &str, summary: &Summary) -> Option<f64> {
+    let names = Names::of(summary);
+    let metrics = summary.metrics();
+    let find = |name: &str| metrics.iter().find(|(known, _)| known == name);
+    let full = |part: Part, index: usize, what: &str| match part {
+        Part::Flow => format!("flows.{}.{what}", names.flows[index].0),
+        Part::Link => format!("links.{}.{what}", names.links[index]),
+    };
+    let count = |part| if part == Part::Flow { names.flows.len() } else { names.links.len() };
+    let known = |part, what: &str| (0..count(part)).any(|index| find(&full(part, index, what)).is_some());
+    match split(path, &names, &known) {
+        Some((part, found, what)) => combined(
+            what,
+            found.iter().map(|index| find(&full(part, *index, what)).and_then(|(_, value)| *value)),
+        ),
+        None => find(path).and_then(|(_, value)| *value),
+    }
+}
+
+/// A series of a run, one value per point of its time; NaN where there is none. `None`: there is no such
+/// series.
+pub(crate) fn series(path: &str, run: &Run) -> Option<Vec<f64>> {
+    let names = Names::of(&run.summary);
+    let (part, found, what) = split(path, &names, &|part, what| has_series(&names, part, what))?;
+    let columns: Vec<Vec<f64>> =
+        found.iter().map(|index| column(run, &names, part, *index, what)).collect::<Option<_>>()?;
+    let points = columns.iter().map(Vec::len).max()?;
+    let at = |point: usize| columns.iter().map(move |column| column.get(point).copied());
+    Some((0..points).map(|point| combined(what, at(point)).unwrap_or(f64::NAN)).collect())
+}
+
+fn has_series(names: &Names, part: Part, what: &str) -> bool {
+    match (part, what.strip_prefix("backlog_kb.")) {
+        (Part::Flow, _) => OF_FLOWS.contains(&what),
+        (Part::Link, Some(flow)) => !names.select(Part::Flow, flow).is_empty(),
+        (Part::Link, None) => OF_LINKS.contains(&what),
+    }
+}
+
+fn column(run: &Run, names: &Names, part: Part, index: usize, what: &str) -> Option<Vec<f64>> {
+    let wide = |values: &[f32]| values.iter().map(|value| f64::from(*value)).collect::<Vec<_>>();
+    if part == Part::Flow {
+        let flow = run.series.flows.get(index)?;
+        return match what {
+            "phase" => Some(flow.phase.iter().map(|phase| f64::from(*phase)).collect()),
+            "completion_ms" => Some(wide(&flow.completion_ms)),
+            "probe_alpha" => Some(probe_alpha(&flow.phase, &flow.pacing_gain)),
+            "delivered_kb" => Some(delivered_kb(&run.series.t_s, &flow.goodput_mbps)),
+            _ => flow.columns().iter().find(|(name, _)| *name == what).map(|(_, values)| wide(values)),
+        };
+    }
+    let link = run.series.links.get(index)?;
+    match what {
+        "queue_delay_ms" => Some(wide(&link.queue_delay_ms)),
+        "drops" => Some(link.drops.iter().map(|drops| f64::from(*drops)).collect()),
+        _ => {
+            let all = || (0..link.backlog_kb.len()).collect();
+            let flow = what.strip_prefix("backlog_kb.");
+            let flows: Vec<usize> = flow.map_or_else(all, |flow| names.select(Part::Flow, flow));
+            let at =
+                |point: usize| flows.iter().filter_map(move |flow| link.backlog_kb.get(*flow)?.get(point));
+            let sum = |point: usize| at(point).map(|kb| f64::from(*kb)).filter(|kb| kb.is_finite()).sum();
+            Some((0..run.series.t_s.len()).map(sum).collect())
+        }
+    }
+}
+
+/// Goodput summed up: 1000 bytes from the start to the end of each interval.
+fn delivered_kb(t_s: &[f64], goodput_mbps: &[f32]) -> Vec<f64> {
+    /// Kilobytes in a megabit.
+    const KB_PER_MBIT: f64 = 125.0;
+    let (mut sum, mut began_s) = (0.0, 0.0);
+    let intervals = t_s.iter().zip(goodput_mbps);
+    intervals
+        .map(|(ended_s, mbps)| {
+            let mbps = f64::from(*mbps);
+            sum += if mbps.is_finite() { mbps * (ended_s - began_s) * KB_PER_MBIT } else { 0.0 };
+            began_s = *ended_s;
+            sum
+        })
+        .collect()
+}
+
+/// How far the pacing gain is from 1 in PROBE_BW_UP and DOWN, and between them what it has last been there;
+/// NaN before the first. A cycle of Zhang et al. 2018 (section IV.C) has the gains 1 + alpha, 1 - alpha and
+/// 1, so that either phase shows alpha.
+fn probe_alpha(phase: &[i8], pacing_gain: &[f32]) -> Vec<f64> {
+    let probes = [Phase::ProbeBwUp, Phase::ProbeBwDown].map(|phase| phase as i8);
+    let mut alpha = f64::NAN;
+    let points = phase.iter().zip(pacing_gain);
+    points
+        .map(|(phase, gain)| {
+            if probes.contains(phase) {
+                alpha = (f64::from(*gain) - 1.0).abs();
+            }
+            alpha
+        })
+        .collect()
+}
+
+/// Whether the path leads to something, told before anything runs: what is wrong, and what to do.
+pub(crate) fn check(measure: &Measure, source: &Source) -> Result<(), (String, String)> {
+    let of = measure.of.as_str();
+    match source {
+        Source::Model { name, .. } => check_model(of, name),
+        Source::Table { path, filters } => {
+            let column = of.strip_prefix("table.");
+            let column =
+                column.ok_or_else(|| (format!("a table has no `{of}`"), "write table.COLUMN".into()))?;
+            table(path, filters, column).map(drop).map_err(|error| (error.to_string(), String::new()))
+        }
+        Source::Cell { cell, scenarios } => {
+            let row = scenarios.first().map(|scenario| cell.row(scenario, &blank(scenario)));
+            let column = of.strip_prefix("table.");
+            let is_column = |(row, column): (Row, &str)| row.has(column);
+            match row.zip(column).is_some_and(is_column) {
+                true => Ok(()),
+                false => Err((format!("a run of the grid has no `{of}`"), "write table.COLUMN".into())),
+            }
+        }
+        Source::Scenarios(scenarios) => match scenarios.first() {
+            Some(scenario) => check_scenario(of, measure.take.is_some(), scenario),
+            None => Ok(()),
+        },
+    }
+}
+
+fn check_model(of: &str, name: &str) -> Result<(), (String, String)> {
+    let models = crate::models::catalog();
+    // a model that does not exist is an error of its run
+    let Some(model) = models.iter().find(|model| model.name == name) else { return Ok(()) };
+    let quantities = model.values.iter().chain(model.curves);
+    let known: Vec<String> = quantities.map(|quantity| format!("model.{}", quantity.name)).collect();
+    if known.iter().any(|known| known == of) {
+        return Ok(());
+    }
+    Err((format!("the model `{name}` has no `{of}`"), format!("it has {}", known.join(", "))))
+}
+
+fn check_scenario(of: &str, takes: bool, scenario: &Scenario) -> Result<(), (String, String)> {
+    let blank = blank(scenario);
+    let names = Names::of(&blank);
+    let metrics = blank.metrics();
+    let is_series = split(of, &names, &|part, what| has_series(&names, part, what)).is_some();
+    let is_number = match split(of, &names, &|_, _| true) {
+        None => metrics.iter().any(|(name, _)| name == of),
+        Some(_) => split(of, &names, &|part, what| {
+            let prefix = if part == Part::Flow { "flows." } else { "links." };
+            metrics.iter().any(|(name, _)| {
+                name.strip_prefix(prefix).is_some_and(|rest| rest.ends_with(&format!(".{what}")))
+            })
+        })
+        .is_some(),
+    };
+    let flows = || names.flows.iter().map(|(name, _)| name.as_str()).take(20).collect::<Vec<_>>().join(", ");
+    let links = || names.links.join(", ");
+    match (is_series, is_number, takes) {
+        (true, _, true) | (_, true, false) => Ok(()),
+        // a picture over time shows the series itself
+        (true, false, false) => Ok(()),
+        (false, true, true) => Err((format!("`{of}` is a number"), "leave `take` out".into())),
+        (false, false, _) => {
+            let all = metrics.iter().map(|(name, _)| name.rsplit('.').next().unwrap_or_default());
+            let all = all.chain(OF_FLOWS).chain(OF_LINKS);
+            let last = of.rsplit('.').next().unwrap_or_default();
+            let meant = fairpace_cc::nearest(last, all).filter(|meant| *meant != last);
+            let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+            let help = format!("{meant}its flows are {}; its links {}", flows(), links());
+            Err((format!("a run of this scenario has no `{of}`"), help))
+        }
+    }
+}
+
+/// A summary with all of the scenario's names and no numbers.
+fn blank(scenario: &Scenario) -> Summary {
+    let flow = |flow: &fairpace_scenario::Flow| FlowSummary {
+        name: flow.name.clone(),
+        cc: flow.cc.to_string(),
+        completions: Some(Completions::default()),
+        ..FlowSummary::default()
+    };
+    let link = |link: &fairpace_scenario::Link| LinkSummary {
+        name: link.name.clone(),
+        backlog_share: vec![0.0; scenario.flows.len()],
+        ..LinkSummary::default()
+    };
+    Summary {
+        schema: String::new(),
+        on: String::new(),
+        commit: String::new(),
+        seed: 0,
+        scenario: ScenarioId { title: String::new(), hash: String::new() },
+        window_s: [0.0; 2],
+        flows: scenario.flows.iter().map(flow).collect(),
+        links: scenario.links.iter().map(link).collect(),
+        jain: None,
+        convergence_s: None,
+        max_min_distance: None,
+        cost: fairpace_results::Cost { wall_s: f64::NAN, cpu_s: f64::NAN, data_packets: 0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn numbers_are_found_by_name_number_group_and_algorithm() {
+        let summary = sample::run(0).summary;
+        let of = |path: &str| number(path, &summary);
+        assert_eq!(of("flow.1.5ms.goodput_mbps"), Some(10.0), "names have dots");
+        assert_eq!(of("flow.2.goodput_mbps"), Some(20.0));
+        assert_eq!(of("flow.web-2.goodput_mbps"), Some(30.0));
+        assert_eq!(of("flow.web.goodput_mbps"), Some(50.0));
+        assert_eq!(of("flow.*.goodput_mbps"), Some(60.0));
+        assert_eq!(of("flow.cc=cubic.goodput_mbps"), Some(50.0));
+        assert_eq!(of("flow.cc=cubic.rtt_mean_ms"), Some(50.0), "a mean of 40 and 60 is no sum");
+        assert_eq!(of("link.bottleneck.utilization"), Some(0.5));
+        assert_eq!(of("link.1.backlog_share.web-1"), Some(0.25));
+        assert_eq!(of("jain"), Some(0.75));
+        for nothing in
+            ["convergence_s", "flow.none.share", "flow.web.completion_s", "link.2.drops", "cost", ""]
+        {
+            assert_eq!(of(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn alpha_is_what_up_and_down_add_and_subtract() {
+        let [cruise, up, down] =
+            [Phase::ProbeBwCruise, Phase::ProbeBwUp, Phase::ProbeBwDown].map(|phase| phase as i8);
+        let alpha = probe_alpha(&[0, up, down, cruise, down, cruise], &[2.885, 1.25, 0.75, 1.0, 0.5, 1.0]);
+        assert!(alpha[0].is_nan(), "STARTUP does not probe");
+        assert_eq!(alpha[1..], [0.25, 0.25, 0.25, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn series_add_up_and_gaps_count_for_nothing() {
+        let run = sample::run(0);
+        let of = |path: &str| series(path, &run);
+        assert_eq!(of("flow.*.goodput_mbps"), Some(vec![0.0, 60.0, 120.0, 180.0]));
+        let rtt = of("flow.cc=cubic.rtt_ms").unwrap();
+        assert!(rtt[0].is_nan());
+        assert_eq!(rtt[1..], [3.0, 1.0, 2.0]);
+        assert_eq!(of("flow.1.delivered_kb"), Some(vec![0.0, 1250.0, 3750.0, 7500.0]));
+        assert_eq!(of("link.bottleneck.drops"), Some(vec![0.0, 1.0, 2.0, 3.0]));
+        assert_eq!(of("link.bottleneck.backlog_kb"), Some(vec![7.0; 4]));
+        assert_eq!(of("link.bottleneck.backlog_kb.1.5ms"), Some(vec![1.0; 4]));
+        assert_eq!(of("link.bottleneck.backlog_kb.web"), Some(vec![6.0; 4]));
+        assert_eq!(of("link.bottleneck.utilization"), None, "a number, not a series");
+    }
+}

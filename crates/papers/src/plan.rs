@@ -1,0 +1,322 @@
+//! What a figure runs: scenarios with their seeds, models with their arguments, tables with their filters.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target};
+use sha2::{Digest, Sha256};
+
+use crate::figure::{Arguments, Base, Figure, Measure, Point, RunPlan};
+use crate::grid::Cell;
+use crate::paths;
+use crate::sheet::Sheet;
+use crate::source::Source;
+
+/// All that a figure runs in one place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Runs in the figure's order, each with its points in order.
+    pub cases: Vec<Case>,
+}
+
+/// A run at a point of its sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Index into [`Figure::runs`].
+    pub run: usize,
+    /// Index of the point; 0 without a sweep.
+    pub point: usize,
+    /// What it is.
+    pub source: Source,
+}
+
+impl Plan {
+    /// What `sheet` runs on a base there; `short`: its quick version. Empty if that place cannot show it, as
+    /// where a base sets a key that the testbed does not have.
+    ///
+    /// # Errors
+    /// What is wrong with its scenarios, arguments, or the paths of its measures.
+    pub fn of(sheet: &Sheet, base: &Base, target: Target, short: bool) -> Result<Self, Invalid> {
+        let changes = Changes::of(sheet, base, target, short);
+        let mut cases = Vec::new();
+        for (index, run) in sheet.figure.runs.iter().enumerate() {
+            let is_scenario = !run.scenario.is_empty();
+            let is_cell = target == Target::Testbed && !run.table.is_empty();
+            if !changes.runs(run, is_scenario || is_cell) {
+                continue;
+            }
+            for (number, point) in points(run).filter(|(_, point)| changes.includes(*point)) {
+                let key = match point {
+                    None => format!("run.{}", index + 1),
+                    Some(_) => format!("run.{}.sweep.point.{}", index + 1, number + 1),
+                };
+                let own = run.set.iter().chain(point.into_iter().flat_map(|point| &point.set));
+                let builder = Builder { sheet, target, key: &key };
+                let source = match (is_scenario, is_cell) {
+                    (true, _) => builder.scenarios(run, own, &changes),
+                    (_, true) => builder.cell(run, own, &changes),
+                    _ => other(sheet, base, run, own, &key),
+                };
+                if target == Target::Testbed && source.as_ref().is_err_and(|wrong| lacks(base, wrong)) {
+                    return Ok(Self { cases: Vec::new() });
+                }
+                let source = source?;
+                cases.push(Case { run: index, point: number, source });
+            }
+        }
+        let plan = Self { cases };
+        let problems = plan.wrong_paths(sheet);
+        if problems.is_empty() { Ok(plan) } else { Err(Invalid { problems }) }
+    }
+
+    /// All its scenarios, in order.
+    pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
+        self.cases.iter().flat_map(|case| case.source.scenarios())
+    }
+
+    /// SHA-256 over everything that it runs, in hex.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let mut sum = Sha256::new();
+        for case in &self.cases {
+            sum.update(format!("{} {}\n", case.run, case.point));
+            match &case.source {
+                Source::Scenarios(scenarios) | Source::Cell { scenarios, .. } => {
+                    scenarios.iter().for_each(|of| sum.update(format!("{} {}\n", of.hash, of.seed)));
+                }
+                Source::Model { name, arguments } => sum.update(format!("{name} {arguments:?}\n")),
+                Source::Table { path, filters } => {
+                    // a table that cannot be read is an error when its numbers are read
+                    sum.update(fs::read(path).unwrap_or_default());
+                    sum.update(format!("{filters:?}\n"));
+                }
+            }
+        }
+        sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The first case of a run, whose scenario has the names of all.
+    fn first(&self, run: &str, figure: &Figure) -> Option<&Case> {
+        self.cases.iter().find(|case| figure.runs.get(case.run).is_some_and(|plan| plan.name == run))
+    }
+
+    fn wrong_paths(&self, sheet: &Sheet) -> Vec<Problem> {
+        let figure = &sheet.figure;
+        let mut all: Vec<(String, &Measure)> = Vec::new();
+        for (number, value) in (1..).zip(&figure.values) {
+            all.push((format!("value.{number}.measure"), &value.measure));
+            let causes = (1..).zip(&value.causes);
+            all.extend(
+                causes.map(|(cause, of)| (format!("value.{number}.cause.{cause}.measure"), &of.measure)),
+            );
+        }
+        for (number, shape) in (1..).zip(&figure.shapes) {
+            all.push((format!("shape.{number}.measure"), &shape.measure));
+            all.extend(shape.than.iter().map(|than| (format!("shape.{number}.than"), than)));
+        }
+        for (number, plot) in (1..).zip(&figure.plots) {
+            let lines = (1..).zip(&plot.lines);
+            all.extend(lines.map(|(line, of)| (format!("plot.{number}.line.{line}.measure"), &of.measure)));
+        }
+        let mut problems = Vec::new();
+        for (key, measure) in all {
+            let parts = [
+                (key.clone(), Some(measure)),
+                (format!("{key}.over"), measure.over.as_deref()),
+                (format!("{key}.plus"), measure.plus.as_deref()),
+            ];
+            for (key, measure) in parts {
+                let Some(measure) = measure else { continue };
+                let Some(case) = self.first(&measure.run, figure) else { continue };
+                if let Err((message, help)) = paths::check(measure, &case.source) {
+                    problems.push(sheet.problem("unknown-path", &format!("{key}.of"), message, help));
+                }
+            }
+        }
+        problems
+    }
+}
+
+/// What the place and the quick version change.
+struct Changes<'a> {
+    runs: Vec<&'a [String]>,
+    at: Vec<&'a [String]>,
+    /// Of the paper's hosts and the base: before those of a run.
+    before: Vec<&'a String>,
+    /// After them.
+    sets: Vec<&'a String>,
+    /// In place of the runs' seeds.
+    seeds: Option<u32>,
+    /// Real flows can show it here.
+    possible: bool,
+    short: bool,
+}
+
+impl<'a> Changes<'a> {
+    fn of(sheet: &'a Sheet, base: &'a Base, target: Target, short: bool) -> Self {
+        let figure = &sheet.figure;
+        let (mut runs, mut at): (Vec<&[String]>, Vec<&[String]>) = (vec![], vec![]);
+        let (mut sets, mut seeds, mut possible) = (vec![], None, true);
+        if target == Target::Testbed {
+            possible = figure.kernel.is_some();
+            if let Some(kernel) = &figure.kernel {
+                runs.push(&kernel.runs);
+                at.push(&kernel.at);
+                sets.extend(&kernel.set);
+                seeds = Some(kernel.repeats);
+            }
+        }
+        if short {
+            at.push(&figure.short.at);
+            sets.extend(&figure.short.set);
+            seeds = Some(1);
+        }
+        // real hosts are as they are
+        let hosts = sheet.hosts.iter().filter(|_| target == Target::Simulator);
+        let before = hosts.chain(&base.set).collect();
+        Self { runs, at, before, sets, seeds, possible, short }
+    }
+
+    /// Models and tables cost nothing, and what is measured may be compared to them. A run that is not in the
+    /// paper decides no verdict, so the quick version leaves it out, and real flows unless it is named.
+    fn runs(&self, run: &RunPlan, costs: bool) -> bool {
+        let named = |names: &&[String]| names.contains(&run.name);
+        let meant = |names: &&[String]| names.is_empty() || named(names);
+        self.possible
+            && match run.beside {
+                true => !self.short && self.runs.iter().all(named),
+                false => !costs || self.runs.iter().all(meant),
+            }
+    }
+
+    fn includes(&self, point: Option<&Point>) -> bool {
+        let named = |names: &&[String], at: &String| names.is_empty() || names.contains(at);
+        point.is_none_or(|point| self.at.iter().all(|names| named(names, &point.at)))
+    }
+}
+
+/// Whether all that is wrong is that the testbed does not have what a base sets.
+fn lacks(base: &Base, wrong: &Invalid) -> bool {
+    let of_base = |problem: &Problem| problem.kind == "not-on-target" && problem.file.ends_with("--set");
+    // the first problem names the run that cannot be built
+    !base.set.is_empty() && wrong.problems.len() > 1 && wrong.problems[1..].iter().all(of_base)
+}
+
+fn points(run: &RunPlan) -> impl Iterator<Item = (usize, Option<&Point>)> {
+    let sweep = run.sweep.iter().flat_map(|sweep| sweep.points.iter().map(Some));
+    let once = run.sweep.is_none().then_some(None);
+    sweep.chain(once).enumerate()
+}
+
+struct Builder<'a> {
+    sheet: &'a Sheet,
+    target: Target,
+    /// Of the run or point.
+    key: &'a str,
+}
+
+impl Builder<'_> {
+    fn scenarios<'s>(
+        &self,
+        run: &RunPlan,
+        own: impl Iterator<Item = &'s String>,
+        changes: &'s Changes<'_>,
+    ) -> Result<Source, Invalid> {
+        let sets =
+            self.sets(changes.before.iter().copied().chain(own).chain(changes.sets.iter().copied()))?;
+        let path = self.sheet.file(&run.scenario).ok_or_else(|| self.one("its scenario is gone"))?;
+        let scenario = fairpace_scenario::load(&path, &sets, self.target);
+        let scenario = scenario.map_err(|invalid| self.unbuildable(run, invalid))?;
+        let seeds = 0..u64::from(changes.seeds.unwrap_or(run.seeds));
+        let seeds = seeds.map(|index| scenario.seed.wrapping_add(index));
+        Ok(Source::Scenarios(seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect()))
+    }
+
+    /// The run of the grid whose rows `own` selects, with the seeds that the table begins with.
+    fn cell<'s>(
+        &self,
+        run: &RunPlan,
+        own: impl Iterator<Item = &'s String>,
+        changes: &Changes<'_>,
+    ) -> Result<Source, Invalid> {
+        let pairs = own.filter_map(|set| set.split_once('='));
+        let columns: Vec<_> = pairs.map(|(name, value)| (name.into(), value.into())).collect();
+        let open = || {
+            let message = format!("run `{}` is of a table, and its columns do not name one run", run.name);
+            let help = "name pair, rate, queue, rtt, buffer and duration_s, or leave it out of `kernel.runs`";
+            Invalid { problems: vec![self.sheet.problem("scenario", self.key, message, help)] }
+        };
+        let variant = self.sets(changes.before.iter().chain(&changes.sets).copied())?;
+        let seeds = 1..=u64::from(changes.seeds.unwrap_or(run.seeds));
+        let cells =
+            seeds.map(|seed| Cell::with(&columns, seed)).collect::<Option<Vec<_>>>().ok_or_else(open)?;
+        let scenarios =
+            cells.iter().map(|cell| cell.scenario(&variant, self.target)).collect::<Result<_, _>>();
+        let scenarios = scenarios.map_err(|invalid| self.unbuildable(run, invalid))?;
+        let cell = cells.into_iter().next().ok_or_else(open)?;
+        Ok(Source::Cell { cell, scenarios })
+    }
+
+    fn sets<'s>(&self, sets: impl Iterator<Item = &'s String>) -> Result<Vec<Set>, Invalid> {
+        let sets = sets.map(|set| set.parse::<Set>()).collect::<Result<_, _>>();
+        sets.map_err(|error| self.one(&error.to_string()))
+    }
+
+    fn unbuildable(&self, run: &RunPlan, mut invalid: Invalid) -> Invalid {
+        invalid.problems.insert(0, self.problem(&format!("run `{}` cannot be built", run.name)));
+        invalid
+    }
+
+    fn problem(&self, message: &str) -> Problem {
+        let help = "what is wrong with its scenario follows; `--set` is what the figure or the base sets";
+        self.sheet.problem("scenario", self.key, message, help)
+    }
+
+    fn one(&self, message: &str) -> Invalid {
+        Invalid { problems: vec![self.problem(message)] }
+    }
+}
+
+/// A model or a table.
+fn other<'s>(
+    sheet: &Sheet,
+    base: &Base,
+    run: &RunPlan,
+    own: impl Iterator<Item = &'s String>,
+    key: &str,
+) -> Result<Source, Invalid> {
+    let wrong = |message: String, help: &str| Invalid {
+        problems: vec![sheet.problem("wrong-argument", key, message, help)],
+    };
+    let mut pairs = BTreeMap::new();
+    for set in own {
+        let (name, value) = set.split_once('=').unwrap_or((set, ""));
+        pairs.insert(name.trim().to_owned(), value.trim().to_owned());
+    }
+    if run.model.is_empty() {
+        let name = run.table_on(base);
+        let help = "make it, or put the base with the reason under `no_base`";
+        let path = sheet.file(&name).ok_or_else(|| wrong(format!("there is no table `{name}`"), help))?;
+        return Ok(Source::Table { path, filters: pairs.into_iter().collect() });
+    }
+    let argument = |(name, value): (String, String)| match value.parse::<f64>() {
+        Ok(number) => Ok((name, number)),
+        Err(_) => Err(wrong(
+            format!("argument `{name}` of the model `{}` is `{value}`", run.model),
+            "a model's arguments are numbers",
+        )),
+    };
+    let arguments: Arguments = pairs.into_iter().map(argument).collect::<Result<_, _>>()?;
+    let models = crate::models::catalog();
+    let Some(model) = models.iter().find(|model| model.name == run.model) else {
+        let known: Vec<&str> = models.iter().map(|model| model.name).collect();
+        let message = format!("there is no model `{}`", run.model);
+        return Err(wrong(message, &format!("they are {}", known.join(", "))));
+    };
+    let known: Vec<&str> = model.arguments.iter().map(|argument| argument.name).collect();
+    if let Some(strange) = arguments.keys().find(|name| !known.contains(&name.as_str())) {
+        let message = format!("the model `{}` has no argument `{strange}`", run.model);
+        return Err(wrong(message, &format!("it has {}", known.join(", "))));
+    }
+    Ok(Source::Model { name: run.model.clone(), arguments })
+}
