@@ -1,16 +1,25 @@
 //! What is fuzzed: each parser, and each algorithm under arbitrary ACKs.
 //!
 //! A [`Target`] is a function of bytes that panics when a property does not hold. libFuzzer calls it with
-//! inputs that reach new code (`make fuzz`). The inputs that it found are in `corpus/TARGET`. The tests of
-//! this crate run all of them in every build, without the fuzzer. An input that once failed has a file name
-//! that says what it showed.
+//! inputs that reach new code (`make fuzz`). The inputs that it found are in `corpus/TARGET.tar.gz`, one
+//! [archive](Corpus) per target. The tests of this crate run all of them in every build, without the fuzzer.
+//! An input that once failed has a name that says what it showed. This adds one:
+//!
+//! ```sh
+//! cargo run -p fairpace-fuzz --bin corpus -- add TARGET FILE...
+//! ```
 //!
 //! It generates no hostile command lines: `fairpace-dev abuse` does.
 
 #![forbid(unsafe_code)]
 
 mod algorithm;
+mod archive;
 mod parsers;
+
+use std::path::{Path, PathBuf};
+
+pub use archive::{Corpus, Error, add};
 
 /// A function that is fuzzed.
 #[derive(Debug, Clone, Copy)]
@@ -37,5 +46,11 @@ impl Target {
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         TARGETS.into_iter().find(|target| target.name == name)
+    }
+
+    /// The archive of its inputs, in the checkout that this was compiled in.
+    #[must_use]
+    pub fn archive(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{}.tar.gz", self.name))
     }
 }
