@@ -1,13 +1,14 @@
 //! Checks the tree against the rules of CONTRIBUTING.md that neither rustc nor clippy nor clang checks.
 //!
-//! This is a program over the text of all files that git tracks: widths, sizes of files and functions,
-//! comments of constants, links, words that the glossary forbids, machine paths, stray headers, and import
-//! cycles. It is not a parser of Rust or C: each check reads as much syntax as it needs, and says so.
+//! This is a program over all files that git tracks: widths, sizes of files and functions, comments of
+//! constants, links, words that the glossary forbids, machine paths, stray headers, and import cycles. It is
+//! not a parser of Rust or C: each check reads as much syntax as it needs, and says so.
 //!
 //! `cargo test -p fairpace-tidy` fails on a violation; `cargo run -p fairpace-tidy` lists the violations.
 
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod constants;
 mod cycles;
 mod exempt;
@@ -42,6 +43,7 @@ fn all(files: &[File]) -> Vec<Violation> {
     for file in files {
         width::check(file, &mut found);
         size::check(file, &mut found);
+        bytes::check(file, &mut found);
         constants::check(file, &mut found);
         links::check(file, &known, &mut found);
         words::check(file, &forbidden, &mut found);

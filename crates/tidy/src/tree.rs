@@ -9,17 +9,26 @@ use std::process::Command;
 
 use crate::mask::{Masked, mask};
 
-/// A text file.
+/// A file.
 pub(crate) struct File {
     /// Relative to the root of the repository, with slashes.
     pub(crate) path: String,
+    /// Empty for a file that is not text.
     pub(crate) text: String,
+    pub(crate) size_bytes: usize,
     masked: OnceCell<Masked>,
 }
 
 impl File {
     pub(crate) fn new(path: &str, text: &str) -> File {
-        File { path: path.into(), text: text.into(), masked: OnceCell::new() }
+        let size_bytes = text.len();
+        File { path: path.into(), text: text.into(), size_bytes, masked: OnceCell::new() }
+    }
+
+    /// A file of any kind.
+    pub(crate) fn of_bytes(path: &str, bytes: Vec<u8>) -> File {
+        let size_bytes = bytes.len();
+        File { size_bytes, ..File::new(path, &String::from_utf8(bytes).unwrap_or_default()) }
     }
 
     /// The code of a source file without comments and literals.
@@ -67,7 +76,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// All text files that git tracks or would track; every file below `root` where git does not answer.
+/// All files that git tracks or would track; every file below `root` where git does not answer.
 pub(crate) fn files(root: &Path) -> Vec<File> {
     let listed = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
@@ -81,8 +90,8 @@ pub(crate) fn files(root: &Path) -> Vec<File> {
         }
         _ => walk(root, "", &mut names),
     }
-    // what is not text, or deleted and not yet committed, is left out
-    let read = |path: String| Some(File::new(&path, &fs::read_to_string(root.join(&path)).ok()?));
+    // what is deleted and not yet committed is left out
+    let read = |path: String| Some(File::of_bytes(&path, fs::read(root.join(&path)).ok()?));
     names.into_iter().filter_map(read).collect()
 }
 
