@@ -5,7 +5,7 @@ CARGO ?= cargo
 LIMIT = scripts/limit.sh
 # The maintainers' program.
 DEV = $(CARGO) run --release --quiet --package fairpace-dev --
-# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, conformance, views, level-evidence,
+# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, conformance, tables, level-evidence,
 # accuracy, swarm, abuse, soak, kernels, packages-test, nightly, bench and bench-kernel.
 ARGS ?=
 # How many scenarios `make swarm` draws, and the seed of the first.
@@ -13,7 +13,7 @@ N ?= 100
 SEED ?= 1
 
 .PHONY: help demo duels evaluate leaderboard reproduce conformance conformance-level setup build python notebooks test check tidy \
-	fmt lint docs bench count bench-kernel objects api packages-check deny views bbq-gap level-theory level-evidence accuracy \
+	fmt lint docs bench count bench-kernel objects api packages-check deny tables level-theory level-evidence accuracy \
 	swarm abuse soak nightly packages packages-test kernels fuzz conform
 
 help:
@@ -35,8 +35,7 @@ help:
 	@echo "make bench         delivered packets per CPU-second in the simulator, its memory, and steps of environments"
 	@echo "make count         instructions per packet in the simulator, against the recorded ones (UPDATE=1 records)"
 	@echo "make bench-kernel  CPU per gigabyte of fp_bbr1 against the kernel's bbr (root)"
-	@echo "make views         BBRv2 and BBRv3 with exact knowledge and with a stock kernel's: docs/kernel-view.md"
-	@echo "make bbq-gap       which settings decide how BBQ shares a link: the tables of docs/bbq.md"
+	@echo "make tables        the tables of experiments/tables on their pages, simulated (minutes); it can be interrupted"
 	@echo "make level-theory  the model of LEVEL beside packets: the tables of docs/level.md"
 	@echo "make level-evidence  what LEVEL's parts are worth, where others are better: docs/level-evidence.md; it can be interrupted"
 	@echo "make swarm         check N=100 random scenarios from SEED=1 on; N=1 replays one"
@@ -170,12 +169,8 @@ deny:
 accuracy:
 	$(DEV) accuracy --out FIDELITY.md $(ARGS)
 
-views:
-	$(DEV) views --out docs/kernel-view.md $(ARGS)
-
-bbq-gap:
-	$(DEV) bbq-gap shares --out docs/bbq.md
-	$(DEV) bbq-gap phases --out docs/bbq.md
+tables:
+	$(DEV) run experiments/tables --write $(ARGS)
 
 level-theory:
 	@for table in fifo network error noise gain crowd steering exchange depth kept anchor; do \

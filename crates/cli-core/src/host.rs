@@ -61,7 +61,8 @@ pub fn on_kernel(_: &Scenario, _: &mut dyn Monitor, _: bool) -> Result<Run, Fail
 
 /// The error of a build that has only the simulator.
 #[cfg(not(feature = "kernel"))]
-pub(crate) fn without_kernel() -> Failure {
+#[must_use]
+pub fn without_kernel() -> Failure {
     Failure::new(Exit::Unsupported, "this build has no testbed", "the command `fairpace` has one")
 }
 

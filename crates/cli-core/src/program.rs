@@ -126,7 +126,8 @@ fn report_usage<P: Program>(error: &clap::Error, arguments: &[OsString]) -> Exit
 /// 128 kB.
 const MOST_TEXT: usize = 8_000;
 
-fn unknown_command<P: Program>(error: &clap::Error) -> Option<Failure> {
+/// What to say of a subcommand that the program does not have; `None`: the error is another one.
+pub fn unknown_command<P: Program>(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let (message, help) = P::unknown_command(name)?;
     Some(Failure::new(Exit::Usage, message, help))

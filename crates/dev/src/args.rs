@@ -34,6 +34,12 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run an experiment: a file that says what is simulated and which numbers it shows.
+    ///
+    /// The tables are printed, or with --write put on their page. Finished simulations are kept in the folder
+    /// `.cache` beside the file, as long as the simulator and the algorithms of a run do not change: after
+    /// an interruption the same command continues.
+    Run(RunArgs),
     /// Run every algorithm against every other one, and against itself, on one link in the simulator.
     ///
     /// A duel is two flows with the same RTT. Each pair meets in both orders, several times, at several
@@ -73,11 +79,6 @@ pub(crate) enum Command {
     /// Without a model, or with --list, it lists the models with their arguments. Curves are in the output
     /// of --json.
     Model(ModelArgs),
-    /// Compare BBRv2 and BBRv3 with the exact state of each packet and with the values that a stock kernel
-    /// provides.
-    Views(ViewsArgs),
-    /// Measure which settings decide how BBQ shares a link: a table of docs/bbq.md.
-    BbqGap(BbqGapArgs),
     /// Compare the model of LEVEL with packets: a table of docs/level.md.
     LevelTheory(LevelTheoryArgs),
     /// Measure what LEVEL's mechanisms and parameters are worth, and where other algorithms are better: the
@@ -153,7 +154,7 @@ pub(crate) struct PageOut {
 
 impl PageOut {
     /// Opens the page, if one is named: an unusable page is an error before a long run.
-    pub(crate) fn open(&self, page: Page) -> Result<Option<MarkedPage>, Failure> {
+    pub(crate) fn open(&self, page: Page<'_>) -> Result<Option<MarkedPage>, Failure> {
         self.path.as_deref().map(|path| MarkedPage::open(path, page)).transpose()
     }
 
@@ -161,6 +162,33 @@ impl PageOut {
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArgs {
+    /// Files of experiments, or folders of them.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Only these tables.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) table: Vec<String>,
+    /// Put the tables on the page that the file names, between their marks. The rest of the page stays.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Run nothing: are the tables on the page those of the scenarios that the file has now?
+    #[arg(long, conflicts_with = "write")]
+    pub(crate) check: bool,
+    /// One seed of each simulation.
+    #[arg(long, conflicts_with_all = ["write", "check"])]
+    pub(crate) short: bool,
+    /// Simulate also what was simulated before.
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) fresh: bool,
+    /// The checkout, from which pages are named.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -363,47 +391,6 @@ impl ModelForm {
             Self::Convergence => "convergence",
         }
     }
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ViewsArgs {
-    /// The algorithms; they must be of the family of BBRv2 and BBRv3.
-    #[arg(value_name = "ALGORITHM", default_values = ["bbr3", "bbr2"])]
-    pub(crate) algorithms: Vec<String>,
-    /// Seeds of each scenario.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = from_one_to(1000))]
-    pub(crate) seeds: u32,
-    /// Length of each simulation; its first quarter is not measured.
-    #[arg(
-        long,
-        allow_hyphen_values = true,
-        value_name = "TIME",
-        default_value = "60s",
-        value_parser = parse_time
-    )]
-    pub(crate) duration: Duration,
-    #[command(flatten)]
-    pub(crate) jobs: Jobs,
-    #[command(flatten)]
-    pub(crate) out: PageOut,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct BbqGapArgs {
-    /// The table.
-    #[arg(value_enum)]
-    pub(crate) table: BbqTable,
-    #[command(flatten)]
-    pub(crate) out: PageOut,
-}
-
-/// A table of docs/bbq.md.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BbqTable {
-    /// Goodput of two flows and queueing delay, for several settings.
-    Shares,
-    /// Lengths of the phases of PROBE_BW, and means of what the flows estimate.
-    Phases,
 }
 
 #[derive(Debug, Clone, Args)]

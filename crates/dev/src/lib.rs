@@ -11,7 +11,6 @@
 mod abuse;
 mod accuracy;
 mod args;
-mod bbq_gap;
 mod bench_load;
 mod conformance;
 mod docs;
@@ -27,11 +26,10 @@ mod model;
 mod pair;
 pub mod records;
 mod reproduce;
+mod run;
 mod soak;
-mod spread;
 mod swarm;
 pub mod truth;
-mod views;
 mod written;
 
 use std::ffi::OsString;
@@ -40,11 +38,15 @@ use clap::Parser;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::program::Program;
+use fairpace_cli_core::program::{Program, unknown_command};
 use fairpace_cli_core::signals::Signals;
 
 pub use args::Cli;
 use args::Command;
+
+/// Commands that became files of experiments, with what does their work.
+const MOVED: &[(&str, &str)] =
+    &[("bbq-gap", "run experiments/tables/bbq.toml"), ("views", "run experiments/tables/kernel-view.toml")];
 
 impl Program for Cli {
     const NAME: &'static str = "fairpace-dev";
@@ -53,17 +55,21 @@ impl Program for Cli {
         self.global
     }
 
+    fn unknown_command(name: &str) -> Option<(String, String)> {
+        let (_, now) = MOVED.iter().find(|(moved, _)| *moved == name)?;
+        Some((format!("`fairpace-dev {name}` is now `fairpace-dev {now}`"), "see fairpace-dev --help".into()))
+    }
+
     fn perform(self, out: &mut Output) -> Result<(), Failure> {
         let global = self.global;
         match self.command {
+            Command::Run(args) => run::run(&args, global, &Signals::catch()?, out),
             Command::Duels(args) => duels::run(&args, global, &Signals::catch()?, out),
             Command::Evaluate(args) => evaluate::run(&args, global, &Signals::catch()?, out),
             Command::Reproduce(args) => reproduce::run(&args, global, &Signals::catch()?, out),
             Command::ReproduceGrid(args) => grid::run(&args, global, &Signals::catch()?, out),
             Command::Conformance(args) => conformance::run(&args, global, &Signals::catch()?, out),
             Command::Model(args) => model::run(&args, global, out),
-            Command::Views(args) => views::run(&args, global, &Signals::catch()?, out),
-            Command::BbqGap(args) => bbq_gap::run(&args, global, &Signals::catch()?, out),
             Command::LevelTheory(args) => level_theory::run(&args, global, &Signals::catch()?, out),
             Command::LevelEvidence(args) => level_evidence::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
@@ -86,7 +92,9 @@ impl Program for Cli {
 /// The arguments are wrong, or the command fails.
 pub fn run(arguments: &[&str], out: &mut Output) -> Result<(), Failure> {
     let words = std::iter::once(Cli::NAME).chain(arguments.iter().copied()).map(OsString::from);
-    let cli = Cli::try_parse_from(words)
-        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), "see --help"))?;
+    let cli = Cli::try_parse_from(words).map_err(|error| {
+        unknown_command::<Cli>(&error)
+            .unwrap_or_else(|| Failure::new(Exit::Usage, error.to_string(), "see --help"))
+    })?;
     cli.perform(out)
 }

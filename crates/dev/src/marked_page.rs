@@ -12,14 +12,14 @@ use serde::Serialize;
 
 /// What writes the generated part of a page.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Page {
+pub(crate) struct Page<'a> {
     /// The subcommand, which the marks name.
-    pub(crate) command: &'static str,
+    pub(crate) command: &'a str,
     /// Title of a page that does not exist yet.
-    pub(crate) title: &'static str,
+    pub(crate) title: &'a str,
 }
 
-impl Page {
+impl Page<'_> {
     /// The marks before and after the tables.
     fn marks(self) -> [String; 2] {
         ["below", "above"].map(|side| {
@@ -41,7 +41,7 @@ pub(crate) struct MarkedPage {
 
 impl MarkedPage {
     /// Reads a page, or begins one that does not exist.
-    pub(crate) fn read(path: &Path, page: Page) -> Result<Self, Failure> {
+    pub(crate) fn read(path: &Path, page: Page<'_>) -> Result<Self, Failure> {
         let marks = page.marks();
         let [begin, end] = &marks;
         // a link stays one: its file is replaced
@@ -64,7 +64,7 @@ impl MarkedPage {
     }
 
     /// Reads a page and checks, before a long run, that its folder can be written to.
-    pub(crate) fn open(path: &Path, page: Page) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path, page: Page<'_>) -> Result<Self, Failure> {
         let marked = Self::read(path, page)?;
         new_file::probe(&marked.path).map_err(|error| failed(path, &error))?;
         Ok(marked)
@@ -73,6 +73,12 @@ impl MarkedPage {
     /// Where the page is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether there are tables between the marks in which this text is.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        let inside = self.read.as_deref().and_then(|read| read.strip_prefix(self.before.as_str()));
+        inside.and_then(|rest| rest.strip_suffix(self.after.as_str())).is_some_and(|of| of.contains(text))
     }
 
     /// The whole page with these tables.

@@ -29,6 +29,7 @@ mod measure;
 mod on_kernel;
 mod page;
 mod paths;
+mod range;
 mod read;
 mod record;
 mod report;
@@ -47,6 +48,7 @@ pub use heat::heat_map;
 pub use judge::{Bound, Check, Held, Judged, Side, judge, worst};
 pub use markdown::markdown_table;
 pub use measure::{Measured, Metric};
+pub use range::Range;
 pub use record::{
     AlgorithmRecord, CaseRecord, ConditionCount, ConditionRecord, CriterionRecord, KernelRecord, Record,
     SCHEMA, Spread,

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::runs::{Point, RunPlan, Sweep};
+
 /// A figure or a table of a paper, or a question that its authors left open.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// What it shows, in a few words.
@@ -120,77 +122,6 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-fn five() -> u32 {
-    5
-}
-
-/// A scenario or a model, once or along an axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunPlan {
-    /// Its name among the figure's runs: "bbr1".
-    pub name: String,
-    /// A scenario file beside `figure.toml`, or below `reproduction/PAPER/`.
-    #[serde(default)]
-    pub scenario: String,
-    /// In place of a scenario, a model of `fairpace-models`: "queueing.rounds".
-    #[serde(default)]
-    pub model: String,
-    /// In place of a scenario, a table of finished runs ([`crate::table`]) beside `figure.toml`, or below
-    /// `reproduction/PAPER/`. Real flows run it: `set` then names one run of the grid ([`crate::grid`]).
-    #[serde(default)]
-    pub table: String,
-    /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`,
-    /// `distinct=COLUMN,...`: of rows that are the same in these columns, the first; and `mean=COLUMN,...`:
-    /// one number, the mean, of rows that are the same in these columns, if there are as many as of others.
-    #[serde(default)]
-    pub set: Vec<String>,
-    /// One axis.
-    #[serde(default)]
-    pub sweep: Option<Sweep>,
-    /// Simulations, each with its own seed; a model runs once.
-    #[serde(default = "five")]
-    pub seeds: u32,
-    /// Not in the paper: an algorithm of ours in the same experiment. It is drawn with a look of its own and
-    /// never judged. The quick version leaves it out; so do real flows, unless `kernel.runs` names it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub beside: bool,
-}
-
-impl RunPlan {
-    /// Its table on a base: that of another base than the first has the base's name at the end of its own,
-    /// "grid-jumbo.csv".
-    pub(crate) fn table_on(&self, base: &Base) -> String {
-        match self.table.rsplit_once('.') {
-            Some((stem, extension)) if !base.set.is_empty() => format!("{stem}-{}.{extension}", base.name),
-            _ => self.table.clone(),
-        }
-    }
-}
-
-/// An axis: the run once per point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sweep {
-    /// What it is, for the picture's axis, with its unit: "RTT of the other flow, ms".
-    pub title: String,
-    /// The points, in order.
-    #[serde(rename = "point")]
-    pub points: Vec<Point>,
-}
-
-/// A point of an axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Point {
-    /// Its name: "15 ms".
-    pub at: String,
-    /// Where it lies on the axis.
-    pub x: f64,
-    /// `KEY=VALUE`, after those of the run.
-    pub set: Vec<String>,
-}
-
 /// A number that a run has.
 ///
 /// `of` is a path into the run's summary or series, with names or numbers from 1 for flows and links:
@@ -207,7 +138,8 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// Which run.
+    /// Which run; in a column of a table the run of the row, if it names none.
+    #[serde(default)]
     pub run: String,
     /// Which point of its sweep; empty: it has none.
     #[serde(default)]
@@ -247,6 +179,18 @@ pub struct Measure {
 }
 
 impl Measure {
+    /// The measure in a row of a table: of this run where it names none, and with this word for `{each}`.
+    pub(crate) fn within(&self, run: &str, each: &str) -> Self {
+        let part = |part: &Option<Box<Self>>| part.as_ref().map(|part| Box::new(part.within(run, each)));
+        Self {
+            run: if self.run.is_empty() { run.to_owned() } else { self.run.clone() },
+            of: self.of.replace("{each}", each),
+            over: part(&self.over),
+            plus: part(&self.plus),
+            ..self.clone()
+        }
+    }
+
     /// The measures that it is computed with.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Measure> {
         [&self.over, &self.plus].into_iter().flatten().map(|part| &**part)

@@ -25,6 +25,7 @@ pub mod results;
 pub mod sheet;
 pub mod source;
 pub mod table;
+pub mod tables;
 pub mod tally;
 pub mod text;
 
@@ -32,6 +33,7 @@ mod check;
 mod draw;
 mod explained;
 mod paths;
+mod runs;
 #[cfg(test)]
 mod sample;
 mod summary;

@@ -7,6 +7,7 @@ use fairpace_scenario::{Invalid, Problem};
 
 use crate::check;
 use crate::figure::{Figure, Paper};
+use crate::runs;
 use crate::sheet::{Sheet, Text, one};
 
 /// The papers, in the order of their years; what their authors left open comes last.
@@ -85,7 +86,8 @@ fn folder(root: &Path, id: &str) -> Result<Folder, Invalid> {
 fn sheet(dir: &Path, of: &str, id: &str, paper: &Paper) -> Result<Sheet, Invalid> {
     let dir = dir.join(id);
     let text = Text::read(&dir.join("figure.toml"), "figure")?;
-    let figure: Figure = text.parse("figure")?;
+    let mut figure: Figure = text.parse("figure")?;
+    runs::expand(&mut figure.runs);
     let bases = figure.bases(paper);
     let hosts = paper.hosts.set.clone();
     let sheet = Sheet { paper: of.to_owned(), id: id.to_owned(), dir, figure, bases, hosts, text };

@@ -6,7 +6,9 @@ use fairpace_scenario::Scenario;
 use crate::figure::{Figure, Measure, RunPlan, Take};
 use crate::grid::Cell;
 use crate::paths;
+use crate::plan::Case;
 use crate::record::Mean;
+use crate::source::Source;
 use crate::table::table;
 
 /// Significant digits of what is recorded: more than any of it bears.
@@ -57,6 +59,28 @@ pub struct Outcome {
     pub point: usize,
     /// Its numbers.
     pub gave: Gave,
+}
+
+impl Case {
+    /// What it gave. `run` finds the finished run of a scenario.
+    ///
+    /// # Errors
+    /// A run is missing, or a model refuses its arguments: a message.
+    pub fn outcome(&self, run: impl Fn(&Scenario) -> Option<Run>) -> Result<Outcome, String> {
+        let runs = self.source.scenarios().iter().map(run).collect::<Option<Vec<_>>>();
+        let runs = runs.ok_or("a finished run is gone from the store: run the same command again")?;
+        let gave = match &self.source {
+            Source::Scenarios(_) => Gave::Runs(runs),
+            Source::Cell { cell, scenarios } => {
+                Gave::Cell { cell: cell.clone(), scenarios: scenarios.clone(), runs }
+            }
+            Source::Model { name, arguments } => {
+                Gave::Model(crate::models::evaluate(name, arguments).map_err(|error| error.to_string())?)
+            }
+            Source::Table { path, filters } => Gave::Table { path: path.clone(), filters: filters.clone() },
+        };
+        Ok(Outcome { run: self.run, point: self.point, gave })
+    }
 }
 
 /// All that a place has of a figure.

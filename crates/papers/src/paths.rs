@@ -162,7 +162,7 @@ pub(crate) fn series(path: &str, run: &Run) -> Option<Vec<f64>> {
 
 fn has_series(names: &Names, part: Part, what: &str) -> bool {
     match (part, what.strip_prefix("backlog_kb.")) {
-        (Part::Flow, _) => OF_FLOWS.contains(&what),
+        (Part::Flow, _) => OF_FLOWS.contains(&what) || phase(what).is_some(),
         (Part::Link, Some(flow)) => !names.select(Part::Flow, flow).is_empty(),
         (Part::Link, None) => OF_LINKS.contains(&what),
     }
@@ -175,6 +175,7 @@ fn column(run: &Run, names: &Names, part: Part, index: usize, what: &str) -> Opt
         return match what {
             "phase" => Some(flow.phase.iter().map(|phase| f64::from(*phase)).collect()),
             "completion_ms" => Some(wide(&flow.completion_ms)),
+            _ if phase(what).is_some() => Some(phase_ms(&run.series.t_s, &flow.phase, phase(what)?)),
             "probe_alpha" => Some(probe_alpha(&flow.phase, &flow.pacing_gain)),
             "delivered_kb" => Some(delivered_kb(&run.series.t_s, &flow.goodput_mbps)),
             _ => flow.columns().iter().find(|(name, _)| *name == what).map(|(_, values)| wide(values)),
@@ -210,6 +211,26 @@ fn delivered_kb(t_s: &[f64], goodput_mbps: &[f32]) -> Vec<f64> {
             sum
         })
         .collect()
+}
+
+/// The phase of a path `phase_ms.probe_bw_up`.
+fn phase(what: &str) -> Option<Phase> {
+    let name = what.strip_prefix("phase_ms.")?;
+    Phase::ALL.iter().copied().find(|phase| phase.name().eq_ignore_ascii_case(name))
+}
+
+/// At the end of each time in a phase the length of it, ms; NaN elsewhere.
+fn phase_ms(t_s: &[f64], phases: &[i8], phase: Phase) -> Vec<f64> {
+    let is_in = |index: usize| phases.get(index) == Some(&(phase as i8));
+    let mut began_s = 0.0;
+    let length_ms = |index: usize| {
+        if !is_in(index) || index == 0 || !is_in(index - 1) {
+            began_s = if index == 0 { 0.0 } else { t_s[index - 1] };
+        }
+        let ends = is_in(index) && index + 1 < phases.len() && !is_in(index + 1);
+        if ends { (t_s[index] - began_s) * 1e3 } else { f64::NAN }
+    };
+    (0..phases.len()).map(length_ms).collect()
 }
 
 /// How far the pacing gain is from 1 in PROBE_BW_UP and DOWN, and between them what it has last been there;

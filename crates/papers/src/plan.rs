@@ -65,8 +65,7 @@ impl Plan {
             }
         }
         let plan = Self { cases };
-        let problems = plan.wrong_paths(sheet);
-        if problems.is_empty() { Ok(plan) } else { Err(Invalid { problems }) }
+        plan.with_paths(sheet, measures(&sheet.figure))
     }
 
     /// All its scenarios, in order.
@@ -100,41 +99,52 @@ impl Plan {
         self.cases.iter().find(|case| figure.runs.get(case.run).is_some_and(|plan| plan.name == run))
     }
 
-    fn wrong_paths(&self, sheet: &Sheet) -> Vec<Problem> {
-        let figure = &sheet.figure;
-        let mut all: Vec<(String, &Measure)> = Vec::new();
-        for (number, value) in (1..).zip(&figure.values) {
-            all.push((format!("value.{number}.measure"), &value.measure));
-            let causes = (1..).zip(&value.causes);
-            all.extend(
-                causes.map(|(cause, of)| (format!("value.{number}.cause.{cause}.measure"), &of.measure)),
-            );
-        }
-        for (number, shape) in (1..).zip(&figure.shapes) {
-            all.push((format!("shape.{number}.measure"), &shape.measure));
-            all.extend(shape.than.iter().map(|than| (format!("shape.{number}.than"), than)));
-        }
-        for (number, plot) in (1..).zip(&figure.plots) {
-            let lines = (1..).zip(&plot.lines);
-            all.extend(lines.map(|(line, of)| (format!("plot.{number}.line.{line}.measure"), &of.measure)));
-        }
+    /// The plan, if the paths of these measures lead to something in it. Each has its key in the file.
+    pub(crate) fn with_paths(
+        self,
+        sheet: &Sheet,
+        measures: impl Iterator<Item = (String, Measure)>,
+    ) -> Result<Self, Invalid> {
         let mut problems = Vec::new();
-        for (key, measure) in all {
+        for (key, measure) in measures {
             let parts = [
-                (key.clone(), Some(measure)),
+                (key.clone(), Some(&measure)),
                 (format!("{key}.over"), measure.over.as_deref()),
                 (format!("{key}.plus"), measure.plus.as_deref()),
             ];
             for (key, measure) in parts {
                 let Some(measure) = measure else { continue };
-                let Some(case) = self.first(&measure.run, figure) else { continue };
+                let Some(case) = self.first(&measure.run, &sheet.figure) else { continue };
                 if let Err((message, help)) = paths::check(measure, &case.source) {
                     problems.push(sheet.problem("unknown-path", &format!("{key}.of"), message, help));
                 }
             }
         }
-        problems
+        if problems.is_empty() { Ok(self) } else { Err(Invalid { problems }) }
     }
+}
+
+/// All measures of a figure, each with its key in the file.
+fn measures(figure: &Figure) -> impl Iterator<Item = (String, Measure)> {
+    let mut all = Vec::new();
+    for (number, value) in (1..).zip(&figure.values) {
+        all.push((format!("value.{number}.measure"), value.measure.clone()));
+        let causes = (1..).zip(&value.causes);
+        all.extend(
+            causes.map(|(cause, of)| (format!("value.{number}.cause.{cause}.measure"), of.measure.clone())),
+        );
+    }
+    for (number, shape) in (1..).zip(&figure.shapes) {
+        all.push((format!("shape.{number}.measure"), shape.measure.clone()));
+        all.extend(shape.than.iter().map(|than| (format!("shape.{number}.than"), than.clone())));
+    }
+    for (number, plot) in (1..).zip(&figure.plots) {
+        let lines = (1..).zip(&plot.lines);
+        all.extend(
+            lines.map(|(line, of)| (format!("plot.{number}.line.{line}.measure"), of.measure.clone())),
+        );
+    }
+    all.into_iter()
 }
 
 /// What the place and the quick version change.
@@ -222,14 +232,29 @@ impl Builder<'_> {
         own: impl Iterator<Item = &'s String>,
         changes: &'s Changes<'_>,
     ) -> Result<Source, Invalid> {
-        let sets =
-            self.sets(changes.before.iter().copied().chain(own).chain(changes.sets.iter().copied()))?;
+        let own: Vec<&String> = own.collect();
         let path = self.sheet.file(&run.scenario).ok_or_else(|| self.one("its scenario is gone"))?;
-        let scenario = fairpace_scenario::load(&path, &sets, self.target);
-        let scenario = scenario.map_err(|invalid| self.unbuildable(run, invalid))?;
-        let seeds = 0..u64::from(changes.seeds.unwrap_or(run.seeds));
-        let seeds = seeds.map(|index| scenario.seed.wrapping_add(index));
-        Ok(Source::Scenarios(seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect()))
+        let load = |of_seed: &[String]| {
+            let before = changes.before.iter().copied().chain(own.iter().copied());
+            let sets = self.sets(before.chain(changes.sets.iter().copied()).chain(of_seed))?;
+            let scenario = fairpace_scenario::load(&path, &sets, self.target);
+            scenario.map_err(|invalid| self.unbuildable(run, invalid))
+        };
+        let seeds = u64::from(changes.seeds.unwrap_or(run.seeds));
+        if run.by_seed.is_empty() {
+            let scenario = load(&[])?;
+            let seeds = (0..seeds).map(|index| scenario.seed.wrapping_add(index));
+            return Ok(Source::Scenarios(seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect()));
+        }
+        let most = changes.seeds.map_or(run.by_seed.len(), |seeds| seeds as usize);
+        let each = (0u64..).zip(&run.by_seed).take(most);
+        let each = each.map(|(index, of_seed)| {
+            let scenario = load(of_seed)?;
+            let has_own = of_seed.iter().any(|set| set.starts_with("seed="));
+            let seed = if has_own { scenario.seed } else { scenario.seed.wrapping_add(index) };
+            Ok(Scenario { seed, ..scenario })
+        });
+        Ok(Source::Scenarios(each.collect::<Result<_, Invalid>>()?))
     }
 
     /// The run of the grid whose rows `own` selects, with the seeds that the table begins with.

@@ -7,7 +7,7 @@
 use fairpace_results::Summary;
 use serde::Serialize;
 
-use crate::spread::Spread;
+use fairpace_experiment::Range as Spread;
 
 /// Allowance of a flow's share, in percentage points.
 const SHARE_POINTS: f64 = 4.0;

@@ -6,7 +6,7 @@ use fairpace_cli_core::table::{number, short};
 
 use super::judge::Quantity;
 use super::record::{Compared, Record};
-use crate::spread::Spread;
+use fairpace_experiment::Range as Spread;
 
 /// Everything between the marks.
 pub(super) fn generated(record: &Record) -> String {

@@ -1,7 +1,5 @@
 //! `fairpace-dev evaluate`: how many cases of given criteria each of several algorithms holds, as a page.
 
-mod sources;
-
 use std::path::Path;
 
 use fairpace_cc::Algorithm;
@@ -17,7 +15,7 @@ use fairpace_scenario::{Scenario, Target};
 
 use crate::args::EvaluateArgs;
 use crate::marked_page::{MarkedPage, Page};
-use sources::identity;
+use crate::run::identity::identity;
 
 const PAGE: Page = Page { command: "evaluate", title: "Evaluation" };
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{Context, LEVEL, Made, record};
 use crate::args::EvidenceTable;
-use crate::spread::Spread;
+use fairpace_experiment::Range as Spread;
 
 /// Seeds of the full form.
 const SEEDS: u32 = 2;

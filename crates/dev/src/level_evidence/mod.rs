@@ -79,7 +79,7 @@ pub(crate) fn run(
     }
 }
 
-const fn page(table: EvidenceTable) -> Page {
+const fn page(table: EvidenceTable) -> Page<'static> {
     Page { command: table.command(), title: TITLE }
 }
 

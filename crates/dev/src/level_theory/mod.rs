@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use crate::args::{LevelTable, LevelTheoryArgs};
 use crate::marked_page::{Page, publish};
-use crate::spread::Spread;
+use fairpace_experiment::Range as Spread;
 
 const TITLE: &str = "LEVEL: why it works";
 /// The rate of a flow whose level is the parameter `level`, packets per second.

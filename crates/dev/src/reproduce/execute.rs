@@ -15,12 +15,10 @@ use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::Store;
 use fairpace_papers::figure::{Base, Kernel};
 use fairpace_papers::judge::Rule;
-use fairpace_papers::measure::{Gave, Outcome};
-use fairpace_papers::plan::{Case, Plan};
+use fairpace_papers::plan::Plan;
 use fairpace_papers::record::{Measured, Record};
 use fairpace_papers::results;
 use fairpace_papers::sheet::Sheet;
-use fairpace_papers::source::Source;
 use fairpace_results::Run;
 use fairpace_scenario::{Scenario, Target};
 
@@ -87,8 +85,11 @@ impl Kept<'_> {
 
     /// Reads all runs of a figure and records its result.
     fn finish<'a>(&self, work: &Work<'a>) -> Result<Finished<'a>, Failure> {
-        let outcomes = work.plan.cases.iter().map(|case| self.outcome(work.sheet, case));
-        let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
+        let kept = |scenario: &Scenario| self.cache.get(scenario, self.args.on);
+        let outcomes = work.plan.cases.iter().map(|case| case.outcome(kept)).collect::<Result<Vec<_>, _>>();
+        let outcomes = outcomes.map_err(|message| {
+            Failure::new(Exit::Internal, format!("{}: {message}", work.sheet.name()), "")
+        })?;
         let Work { sheet, base, .. } = *work;
         let rule = if self.args.short { Rule::Mean } else { Rule::Interval };
         let measured =
@@ -102,27 +103,6 @@ impl Kept<'_> {
             record.store(root, sheet).map_err(failed)?;
         }
         Ok(Finished { sheet, base, measured })
-    }
-
-    fn outcome(&self, sheet: &Sheet, case: &Case) -> Result<Outcome, Failure> {
-        let runs = case.source.scenarios().iter().map(|scenario| self.cache.get(scenario, self.args.on));
-        let runs = runs.collect::<Option<Vec<_>>>().ok_or_else(|| {
-            let message = format!("a finished run of {} is gone from the cache", sheet.name());
-            Failure::new(Exit::Internal, message, "run the same command again")
-        })?;
-        let gave = match &case.source {
-            Source::Scenarios(_) => Gave::Runs(runs),
-            Source::Cell { cell, scenarios } => {
-                Gave::Cell { cell: cell.clone(), scenarios: scenarios.clone(), runs }
-            }
-            Source::Model { name, arguments } => {
-                Gave::Model(fairpace_papers::models::evaluate(name, arguments).map_err(|error| {
-                    Failure::new(Exit::Usage, error.to_string(), format!("it is a model of {}", sheet.name()))
-                })?)
-            }
-            Source::Table { path, filters } => Gave::Table { path: path.clone(), filters: filters.clone() },
-        };
-        Ok(Outcome { run: case.run, point: case.point, gave })
     }
 }
 

@@ -14,3 +14,4 @@ mod records;
 mod reproduce;
 mod support;
 mod swarm;
+mod tables;

@@ -11,12 +11,15 @@ use crate::support::run;
 fn every_record_is_documented() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let papers = format!("{root}/reproduction");
+    let folder = crate::tables::folder();
+    let tables = folder.path().join("tables.toml");
+    let tables = tables.to_string_lossy();
     let grid = format!("{papers}/bbrv3-startup-mahmud2025/grid.csv");
     let short =
         ["--cc", "reno", "--seeds", "1", "--duration", "600ms", "--warmup", "300ms", "--stagger", "50ms"];
     let commands: [(&str, &[&str]); 9] = [
         ("duels", &short),
-        ("views", &["bbr3", "--seeds", "1", "--duration", "700ms"]),
+        ("run", &[&tables, "--short", "-q"]),
         ("swarm", &["--count", "2", "--out", "/nonexistent"]),
         ("bench-load", &["two/bbr1", "200"]),
         ("reproduce-grid", &["--dry-run", "--table", &grid]),

@@ -4,26 +4,33 @@ use serde::Serialize;
 
 /// Mean, lowest and highest value of several runs. All are NaN without a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Spread {
-    pub(crate) mean: f64,
-    pub(crate) min: f64,
-    pub(crate) max: f64,
+pub struct Range {
+    /// The mean.
+    pub mean: f64,
+    /// The lowest.
+    pub min: f64,
+    /// The highest.
+    pub max: f64,
 }
 
-impl Spread {
-    pub(crate) fn of(values: &[f64]) -> Self {
+impl Range {
+    /// That of these values.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
         let min = values.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
         let max = values.iter().copied().reduce(f64::max).unwrap_or(f64::NAN);
         Self { mean: values.iter().sum::<f64>() / values.len() as f64, min, max }
     }
 
     /// Distance of a value from the range.
-    pub(crate) fn beyond(&self, value: f64) -> f64 {
+    #[must_use]
+    pub fn beyond(&self, value: f64) -> f64 {
         (self.min - value).max(value - self.max).max(0.0)
     }
 
     /// "mean (lowest to highest)" with this many decimals.
-    pub(crate) fn text(&self, decimals: usize) -> String {
+    #[must_use]
+    pub fn text(&self, decimals: usize) -> String {
         let Self { mean, min, max } = self;
         format!("{mean:.decimals$} ({min:.decimals$} to {max:.decimals$})")
     }
@@ -34,10 +41,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_is_of_all_runs() {
-        let spread = Spread::of(&[3.0, 1.0, 2.0]);
-        assert_eq!(spread, Spread { mean: 2.0, min: 1.0, max: 3.0 });
-        assert_eq!(spread.text(1), "2.0 (1.0 to 3.0)");
-        assert_eq!([0.5, 2.5, 4.0].map(|value| spread.beyond(value)), [0.5, 0.0, 1.0]);
+    fn a_range_is_of_all_runs() {
+        let range = Range::of(&[3.0, 1.0, 2.0]);
+        assert_eq!(range, Range { mean: 2.0, min: 1.0, max: 3.0 });
+        assert_eq!(range.text(1), "2.0 (1.0 to 3.0)");
+        assert_eq!([0.5, 2.5, 4.0].map(|value| range.beyond(value)), [0.5, 0.0, 1.0]);
     }
 }

@@ -9,7 +9,7 @@ include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 const SIMULATOR: &str = env!("FAIRPACE_SIMULATOR");
 
 /// A hash of the simulator and of the algorithms of a scenario, in hex.
-pub(super) fn identity(scenario: &Scenario) -> String {
+pub(crate) fn identity(scenario: &Scenario) -> String {
     let mut names: Vec<String> = scenario.flows.iter().map(|flow| flow.cc.to_string()).collect();
     names.sort();
     names.dedup();

@@ -1,0 +1,140 @@
+//! Tables of what runs measure.
+
+use std::path::Path;
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::batch::Batch;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::output::Output;
+use fairpace_cli_core::progress::Progress;
+use fairpace_cli_core::signals::Signals;
+use fairpace_experiment::Store;
+use fairpace_papers::measure::{Outcome, Outcomes};
+use fairpace_papers::plan::Plan;
+use fairpace_papers::tables::{Cell, Table, Tables};
+use fairpace_scenario::{Scenario, Target};
+use serde::Serialize;
+
+use super::identity::identity;
+use crate::args::RunArgs;
+use crate::marked_page::{MarkedPage, Page};
+
+/// What `--json` prints of a file.
+#[derive(Debug, Serialize)]
+struct Record<'a> {
+    title: &'a str,
+    commit: &'static str,
+    /// SHA-256 over everything that was run.
+    scenarios_hash: String,
+    tables: Vec<Rows<'a>>,
+}
+
+/// A table.
+#[derive(Debug, Serialize)]
+struct Rows<'a> {
+    name: &'a str,
+    rows: Vec<Vec<Cell>>,
+}
+
+pub(super) fn run(
+    path: &Path,
+    of: &Tables,
+    args: &RunArgs,
+    global: Global,
+    signals: &Signals,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let chosen = chosen(of, &args.table)?;
+    let plan = of.plan(args.short)?;
+    let to = args.dir.join(&of.page);
+    // the marks name the file as it is called in the checkout
+    let named = path.strip_prefix(&args.dir).unwrap_or(path).display();
+    let command = |table: &Table| format!("run {named} --table {}", table.name);
+    // an unusable page is an error before the long run
+    let mut pages = Vec::new();
+    for table in chosen.iter().filter(|_| args.write || args.check) {
+        let command = command(table);
+        let page = Page { command: &command, title: &of.title };
+        pages.push(if args.check { MarkedPage::read(&to, page) } else { MarkedPage::open(&to, page) }?);
+    }
+    let source = source(&plan);
+    if args.check {
+        return check(path, &pages, &source);
+    }
+    let outcomes = outcomes(path, &plan, args, global, signals)?;
+    let outcomes = Outcomes { figure: &of.sheet.figure, all: &outcomes };
+    if global.json {
+        let rows = |table: &&'_ Table| (table.name.clone(), table.cells(&outcomes));
+        let rows: Vec<_> = chosen.iter().map(rows).collect();
+        let tables = rows.iter().map(|(name, rows)| Rows { name, rows: rows.clone() }).collect();
+        return out.json(&Record { title: &of.title, commit: COMMIT, scenarios_hash: plan.hash(), tables });
+    }
+    for table in &chosen {
+        let text = format!("{}\nCommit `{COMMIT}`, {source}.\n", table.markdown(&outcomes));
+        if !args.write {
+            out.text(&format!("{text}\n"))?;
+            continue;
+        }
+        // an earlier table has changed the page
+        MarkedPage::open(&to, Page { command: &command(table), title: &of.title })?.write(&text)?;
+    }
+    match args.write && !global.quiet {
+        true => out.line(&format!("the tables are in {}", to.display())),
+        false => Ok(()),
+    }
+}
+
+/// What a table on a page says of the runs behind it.
+fn source(plan: &Plan) -> String {
+    format!("scenarios `{}`", &plan.hash()[..16])
+}
+
+fn chosen<'a>(of: &'a Tables, names: &[String]) -> Result<Vec<&'a Table>, Failure> {
+    if let Some(unknown) = names.iter().find(|name| !of.tables.iter().any(|table| table.name == **name)) {
+        let known: Vec<&str> = of.tables.iter().map(|table| table.name.as_str()).collect();
+        let message = format!("there is no table `{unknown}`");
+        return Err(Failure::new(Exit::Usage, message, format!("there are {}", known.join(", "))));
+    }
+    Ok(of.tables.iter().filter(|table| names.is_empty() || names.contains(&table.name)).collect())
+}
+
+/// Whether each table on the page is of these runs.
+fn check(path: &Path, pages: &[MarkedPage], source: &str) -> Result<(), Failure> {
+    let Some(page) = pages.iter().find(|page| !page.says(source)) else { return Ok(()) };
+    let page = page.path().display();
+    let message = format!("{page} has tables of other runs than {} has", path.display());
+    let help = format!("write them again: fairpace-dev run {} --write", path.display());
+    Err(Failure::new(Exit::Internal, message, help))
+}
+
+/// Simulates what is not kept, and reads all of it.
+fn outcomes(
+    path: &Path,
+    plan: &Plan,
+    args: &RunArgs,
+    global: Global,
+    signals: &Signals,
+) -> Result<Vec<Outcome>, Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let store = |scenario: &Scenario| Store::new(folder, &identity(scenario), None);
+    let on = Target::Simulator;
+    let is_missing = |scenario: &&Scenario| args.fresh || !store(scenario).has(scenario, on);
+    let mut missing: Vec<&Scenario> = plan.scenarios().filter(is_missing).collect();
+    missing.sort_by(|a, b| (&a.hash, a.seed).cmp(&(&b.hash, b.seed)));
+    missing.dedup_by(|a, b| (&a.hash, a.seed) == (&b.hash, b.seed));
+    let progress = Progress::of_scenarios(&missing, global.quiet);
+    let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
+    let done = batch.simulate(&missing, |index, run| {
+        store(missing[index]).put(missing[index], on, &run).map_err(|error| {
+            Failure::file("finished runs cannot be kept below", folder, &error, "run a copy of the folder")
+        })
+    });
+    done.map_err(|failure| match failure.is_interruption() {
+        true => failure.with_help("finished runs are kept: the same command goes on from there"),
+        false => failure,
+    })?;
+    let kept = |scenario: &Scenario| store(scenario).get(scenario, on);
+    let outcomes = plan.cases.iter().map(|case| case.outcome(kept)).collect::<Result<_, String>>();
+    outcomes.map_err(|message| Failure::new(Exit::Internal, message, ""))
+}

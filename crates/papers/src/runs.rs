@@ -1,0 +1,121 @@
+//! What is run: scenarios, models and tables of finished runs, once or along an axis.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Base;
+
+fn five() -> u32 {
+    5
+}
+
+/// A scenario or a model, once or along an axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunPlan {
+    /// Its name among the figure's runs: "bbr1".
+    pub name: String,
+    /// A scenario file beside `figure.toml`, or below `reproduction/PAPER/`.
+    #[serde(default)]
+    pub scenario: String,
+    /// In place of a scenario, a model of `fairpace-models`: "queueing.rounds".
+    #[serde(default)]
+    pub model: String,
+    /// In place of a scenario, a table of finished runs ([`crate::table`]) beside `figure.toml`, or below
+    /// `reproduction/PAPER/`. Real flows run it: `set` then names one run of the grid ([`crate::grid`]).
+    #[serde(default)]
+    pub table: String,
+    /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`,
+    /// `distinct=COLUMN,...`: of rows that are the same in these columns, the first; and `mean=COLUMN,...`:
+    /// one number, the mean, of rows that are the same in these columns, if there are as many as of others.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// One axis.
+    #[serde(default)]
+    pub sweep: Option<Sweep>,
+    /// In place of a source and a sweep: those of this run, which is above. `set` comes after its own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub like: String,
+    /// Simulations, each with its own seed; a model runs once.
+    #[serde(default = "five")]
+    pub seeds: u32,
+    /// In place of `seeds`: for each simulation, what it sets beside its seed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_seed: Vec<Vec<String>>,
+    /// Not in the paper: an algorithm of ours in the same experiment. It is drawn with a look of its own and
+    /// never judged. The quick version leaves it out; so do real flows, unless `kernel.runs` names it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beside: bool,
+}
+
+/// Gives runs what they are like, and each sweep over several axes its points.
+pub(crate) fn expand(runs: &mut [RunPlan]) {
+    for index in 0..runs.len() {
+        let (above, rest) = runs.split_at_mut(index);
+        let run = &mut rest[0];
+        if let Some(other) = above.iter().find(|other| !run.like.is_empty() && other.name == run.like) {
+            let RunPlan { scenario, model, table, sweep, seeds, by_seed, .. } = other.clone();
+            let set = [other.set.clone(), run.set.clone()].concat();
+            *run = RunPlan { scenario, model, table, set, sweep, seeds, by_seed, ..run.clone() };
+        }
+        if let Some(sweep) = &mut run.sweep {
+            sweep.expand();
+        }
+    }
+}
+
+impl RunPlan {
+    /// Its table on a base: that of another base than the first has the base's name at the end of its own,
+    /// "grid-jumbo.csv".
+    pub(crate) fn table_on(&self, base: &Base) -> String {
+        match self.table.rsplit_once('.') {
+            Some((stem, extension)) if !base.set.is_empty() => format!("{stem}-{}.{extension}", base.name),
+            _ => self.table.clone(),
+        }
+    }
+}
+
+/// An axis: the run once per point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    /// What it is, for the picture's axis, with its unit: "RTT of the other flow, ms".
+    pub title: String,
+    /// The points, in order.
+    #[serde(default, rename = "point")]
+    pub points: Vec<Point>,
+    /// In place of points: axes, of which each combination is a point. The last one changes fastest.
+    #[serde(default, rename = "axis", skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<Vec<Point>>,
+}
+
+impl Sweep {
+    /// Makes the points of the axes.
+    fn expand(&mut self) {
+        if self.axes.is_empty() {
+            return;
+        }
+        let one = Point { at: String::new(), x: 0.0, set: Vec::new() };
+        let with = |before: &Point, point: &Point| Point {
+            at: format!("{} {}", before.at, point.at).trim().to_owned(),
+            x: point.x,
+            set: [before.set.clone(), point.set.clone()].concat(),
+        };
+        self.points = std::mem::take(&mut self.axes).iter().fold(vec![one], |points, axis| {
+            points.iter().flat_map(|before| axis.iter().map(move |point| with(before, point))).collect()
+        });
+    }
+}
+
+/// A point of an axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Its name: "15 ms".
+    pub at: String,
+    /// Where it lies on the axis of a picture.
+    #[serde(default)]
+    pub x: f64,
+    /// `KEY=VALUE`, after those of the run.
+    #[serde(default)]
+    pub set: Vec<String>,
+}

@@ -1,0 +1,294 @@
+//! Tables of what runs measure: a file with runs, as a figure has them, and tables of their numbers. A row
+//! is a point of a run, a column a measure.
+//!
+//! ```toml
+//! title = "What decides how BBQ shares a link"
+//! page = "docs/bbq.md"
+//!
+//! [[run]]
+//! name = "settings"
+//! scenario = "two-flows.toml"
+//! sweep = { title = "setting", point = [{ at = "alpha=1ms", set = ["bbq.alpha=1ms"] }] }
+//!
+//! [[table]]
+//! name = "shares"
+//! rows = ["settings"]
+//! column = [{ heading = "10 ms flow, Mbit/s", measure = { of = "flow.1.goodput_mbps" }, show = "range" }]
+//! ```
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use fairpace_experiment::{Range, markdown_table};
+use fairpace_scenario::{Invalid, Problem, Target};
+use serde::{Deserialize, Serialize};
+
+use crate::figure::{Base, Figure, Measure, RunPlan};
+use crate::measure::Outcomes;
+use crate::plan::Plan;
+use crate::runs;
+use crate::sheet::{Sheet, Text};
+
+/// The file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// What the tables show.
+    title: String,
+    /// The page that they are on, from the folder in which the command is called. It has two marks for each
+    /// table.
+    page: PathBuf,
+    /// What is run.
+    #[serde(rename = "run")]
+    runs: Vec<RunPlan>,
+    /// The tables.
+    #[serde(rename = "table")]
+    tables: Vec<Table>,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Its name, which the marks on the page have.
+    pub name: String,
+    /// What precedes it, in a sentence.
+    #[serde(default)]
+    pub about: String,
+    /// What a row is, for the heading of the first column.
+    #[serde(default)]
+    pub heading: String,
+    /// In place of what precedes it, a heading and columns: those of this table, which is above.
+    #[serde(default)]
+    pub like: String,
+    /// The runs of which each point is a row.
+    pub rows: Vec<String>,
+    /// In place of one row for each point a row for each of these words. In the path of a measure `{each}`
+    /// stands for the word.
+    #[serde(default)]
+    pub each: Vec<String>,
+    /// The columns.
+    #[serde(default, rename = "column")]
+    pub columns: Vec<Column>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// With the unit.
+    pub heading: String,
+    /// What is measured. Without a run it is that of the row, else a run with points of the same names.
+    pub measure: Measure,
+    /// Decimals of its numbers, 0 to 9.
+    #[serde(default = "one")]
+    pub decimals: usize,
+    /// What of the values of all seeds is shown.
+    #[serde(default)]
+    pub show: Show,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// What a cell shows of the values of all seeds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Show {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// Their mean, the lowest and the highest.
+    Range,
+    /// The same, or the mean alone where all are alike with this number of decimals.
+    RangeIfAny,
+}
+
+/// A file of tables.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tables {
+    /// What they show.
+    pub title: String,
+    /// The page that they are on.
+    pub page: PathBuf,
+    /// The runs.
+    pub sheet: Sheet,
+    /// In the order of the file.
+    pub tables: Vec<Table>,
+}
+
+/// A cell of a table as `--json` prints it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    /// The run.
+    pub run: String,
+    /// The point of its sweep.
+    pub at: String,
+    /// The column's heading.
+    pub column: String,
+    /// What was measured with all seeds; empty: nothing.
+    #[serde(flatten)]
+    pub range: Range,
+}
+
+impl Tables {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// What is wrong with it, with its place.
+    pub fn read(path: &Path) -> Result<Self, Invalid> {
+        const ABOUT: &str = "tables";
+        let text = Text::read(path, ABOUT)?;
+        let mut file: File = text.parse(ABOUT)?;
+        runs::expand(&mut file.runs);
+        for index in 0..file.tables.len() {
+            let (above, rest) = file.tables.split_at_mut(index);
+            let table = &mut rest[0];
+            if let Some(other) = above.iter().find(|other| !table.like.is_empty() && other.name == table.like)
+            {
+                let (about, heading, columns) = (&other.about, &other.heading, &other.columns);
+                table.about.clone_from(about);
+                table.heading.clone_from(heading);
+                table.columns.clone_from(columns);
+            }
+        }
+        let figure = Figure { title: file.title.clone(), runs: file.runs, ..Figure::default() };
+        let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let dir = path.parent().unwrap_or(Path::new(".")).to_owned();
+        let bases = vec![Base::default()];
+        let sheet = Sheet { paper: String::new(), id, dir, figure, bases, hosts: Vec::new(), text };
+        let problems = problems(&sheet, &file.tables);
+        match problems.is_empty() {
+            true => Ok(Self { title: file.title, page: file.page, sheet, tables: file.tables }),
+            false => Err(Invalid { problems }),
+        }
+    }
+}
+
+impl Tables {
+    /// What they run.
+    ///
+    /// # Errors
+    /// What is wrong with the scenarios, or with a path of a measure.
+    pub fn plan(&self, short: bool) -> Result<Plan, Invalid> {
+        let plan = Plan::of(&self.sheet, &self.sheet.bases[0], Target::Simulator, short)?;
+        let measures = (1..).zip(&self.tables).flat_map(|(number, table)| table.measures(number));
+        plan.with_paths(&self.sheet, measures)
+    }
+}
+
+/// What is wrong with the tables before anything runs; paths of measures are checked with the plan.
+fn problems(sheet: &Sheet, tables: &[Table]) -> Vec<Problem> {
+    let figure = &sheet.figure;
+    let known = |name: &str| figure.runs.iter().any(|run| run.name == name);
+    let names = || figure.runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");
+    let mut found = Vec::new();
+    for (number, run) in (1..).zip(&figure.runs) {
+        let key = format!("run.{number}.like");
+        if !run.like.is_empty() && !figure.runs[..number - 1].iter().any(|other| other.name == run.like) {
+            let help = format!("its runs are {}", names());
+            found.push(sheet.problem(
+                "unknown-run",
+                &key,
+                format!("above it is no run `{}`", run.like),
+                help,
+            ));
+        }
+    }
+    for (number, table) in (1..).zip(tables) {
+        let key = format!("table.{number}");
+        for (what, is_empty) in [("rows", table.rows.is_empty()), ("columns", table.columns.is_empty())] {
+            if is_empty {
+                let message = format!("the table has no {what}");
+                found.push(sheet.problem("missing-key", &key, message, "write some"));
+            }
+        }
+        let rows = (1..).zip(&table.rows).map(|(row, name)| (format!("table.{number}.rows.{row}"), name));
+        let runs = (1..)
+            .zip(&table.columns)
+            .map(|(column, of)| (format!("table.{number}.column.{column}.measure.run"), &of.measure.run));
+        for (key, name) in rows.chain(runs.filter(|(_, name)| !name.is_empty())) {
+            if !known(name) {
+                let help = format!("its runs are {}", names());
+                found.push(sheet.problem("unknown-run", &key, format!("there is no run `{name}`"), help));
+            }
+        }
+    }
+    found
+}
+
+impl Table {
+    /// Its rows: the run, the name of the point, and the word of [`each`](Self::each).
+    fn rows<'a>(&'a self, figure: &'a Figure) -> impl Iterator<Item = (&'a RunPlan, &'a str, &'a str)> {
+        let runs = self.rows.iter().filter_map(|name| figure.runs.iter().find(|run| run.name == *name));
+        let points = runs.flat_map(|run| {
+            let points =
+                run.sweep.iter().flat_map(|sweep| sweep.points.iter().map(|point| point.at.as_str()));
+            points.chain(run.sweep.is_none().then_some("")).map(move |at| (run, at))
+        });
+        points.flat_map(|(run, at)| {
+            let words = self.each.iter().map(String::as_str);
+            words.chain(self.each.is_empty().then_some("")).map(move |each| (run, at, each))
+        })
+    }
+
+    /// Its measures, each with its key in the file; the number of the table counts from 1.
+    fn measures(&self, number: usize) -> impl Iterator<Item = (String, Measure)> {
+        let each = self.each.first().map_or("", String::as_str);
+        let of_column = move |(column, of): (usize, &Column)| {
+            let key = format!("table.{number}.column.{column}.measure");
+            // the last run has the most flows: what others lack is an empty cell
+            self.rows.last().map(|run| (key, of.measure.within(run, each)))
+        };
+        (1..).zip(&self.columns).filter_map(of_column)
+    }
+
+    /// All its numbers, row by row.
+    #[must_use]
+    pub fn cells(&self, outcomes: &Outcomes<'_>) -> Vec<Vec<Cell>> {
+        let cell = |(run, at, each): (&RunPlan, &str, &str), column: &Column| {
+            let mut measure = column.measure.within(&run.name, each);
+            measure.at = at.to_owned();
+            let values = outcomes.values(&measure, at).unwrap_or_default();
+            let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+            let at = format!("{at} {each}").trim().to_owned();
+            Cell { run: run.name.clone(), at, column: column.heading.clone(), range: Range::of(&values) }
+        };
+        let rows = self.rows(outcomes.figure);
+        rows.map(|row| self.columns.iter().map(|column| cell(row, column)).collect()).collect()
+    }
+
+    /// The table in Markdown, with what precedes it.
+    #[must_use]
+    pub fn markdown(&self, outcomes: &Outcomes<'_>) -> String {
+        let header = [&self.heading].into_iter().chain(self.columns.iter().map(|column| &column.heading));
+        let header: Vec<String> = header.cloned().collect();
+        let row = |(cells, (run, at, each)): (&Vec<Cell>, (&RunPlan, &str, &str))| {
+            let name = if at.is_empty() { &run.name } else { at };
+            let shown = cells.iter().zip(&self.columns).map(|(cell, column)| column.shown(&cell.range));
+            std::iter::once(format!("{name} {each}").trim().to_owned()).chain(shown).collect()
+        };
+        let cells = self.cells(outcomes);
+        let rows: Vec<Vec<String>> = cells.iter().zip(self.rows(outcomes.figure)).map(row).collect();
+        let mut text = String::new();
+        if !self.about.is_empty() {
+            let _ = write!(text, "{}\n\n", self.about.trim());
+        }
+        text + &markdown_table(&header, &rows)
+    }
+}
+
+impl Column {
+    fn shown(&self, of: &Range) -> String {
+        let decimals = self.decimals;
+        let short = |value: f64| format!("{value:.decimals$}");
+        let alike = short(of.min) == short(of.mean) && short(of.max) == short(of.mean);
+        match self.show {
+            _ if !of.mean.is_finite() => "-".to_owned(),
+            Show::Range => of.text(decimals),
+            Show::RangeIfAny if !alike => of.text(decimals),
+            Show::Mean | Show::RangeIfAny => short(of.mean),
+        }
+    }
+}
