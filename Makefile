@@ -66,10 +66,10 @@ duels: setup
 	$(DEV) duels --out docs/duels.md $(ARGS)
 
 evaluate: setup
-	$(DEV) evaluate --out docs/evaluation/level.md $(ARGS)
+	$(DEV) run research/level/evaluation.toml --write $(ARGS)
 
 leaderboard: setup
-	$(DEV) evaluate --criteria evaluation --cc all --out docs/evaluation.md $(ARGS)
+	$(DEV) run experiments/leaderboard.toml --write $(ARGS)
 
 reproduce: setup
 	$(DEV) reproduce $(ARGS)
@@ -177,7 +177,7 @@ level-theory:
 		$(DEV) level-theory $$table --out docs/level.md || exit 1; done
 
 level-evidence:
-	$(DEV) level-evidence --out docs/level-evidence.md $(ARGS)
+	$(DEV) run research/level/evidence.toml --write $(ARGS)
 
 swarm:
 	$(CARGO) run --profile swarm --quiet --package fairpace-dev -- swarm --count $(N) --seed $(SEED) $(ARGS)

@@ -12,7 +12,7 @@ use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::Record;
 use fairpace_experiment::Store;
 use fairpace_experiment::contained::{FOLDER, criteria};
-use fairpace_experiment::evaluation::{Evaluation, Keeping, chosen, names, written};
+use fairpace_experiment::evaluation::{Evaluation, Keeping, Subject, chosen, names, written};
 use fairpace_scenario::Scenario;
 
 use crate::args::EvaluateArgs;
@@ -40,7 +40,7 @@ pub(crate) fn run(
     let evaluation = Evaluation {
         args: &args.evaluation,
         criteria: &chosen(&criteria, &args.evaluation, &place)?,
-        names: &names,
+        subjects: &names.iter().map(|name| Subject::of(name)).collect::<Vec<_>>(),
         asked: &asked,
         on: args.on,
         folder: Path::new(&place)

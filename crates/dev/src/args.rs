@@ -1,14 +1,13 @@
 //! The command line of `fairpace-dev`. Its help and docs/reference/dev.md are generated from it.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairpace_cli_core::args::{Global, Jobs, PathArgs, from_one_to, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_experiment::duels::Duels;
-use fairpace_experiment::evaluation::EvaluationArgs;
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Set, Target};
 
@@ -20,7 +19,7 @@ mod level;
 
 pub(crate) use hostile::HostileArgs;
 pub(crate) use kernels::{KernelCheckArgs, KernelsArgs};
-pub(crate) use level::{EvidenceTable, LevelEvidenceArgs, LevelTable, LevelTheoryArgs};
+pub(crate) use level::{LevelTable, LevelTheoryArgs};
 
 /// Tools of fairpace's maintainers, and of readers of the papers. They work on a checkout of the repository.
 #[derive(Debug, Parser)]
@@ -45,13 +44,6 @@ pub(crate) enum Command {
     /// A duel is two flows with the same RTT. Each pair meets in both orders, several times, at several
     /// buffers. The result is a page of tables: shares, loss, queueing delay.
     Duels(DuelsArgs),
-    /// Measure algorithms against criteria: how many cases of each they hold.
-    ///
-    /// Criteria are a folder with a file for each: scenarios, and the conditions that must hold in them.
-    /// Of the seeds of a case the worst is judged. Finished simulations are kept in the folder `.cache` of
-    /// the criteria, as long as the simulator and the algorithms of a run do not change: after an
-    /// interruption, or after a change to one algorithm, the same command simulates only what is missing.
-    Evaluate(EvaluateArgs),
     /// Run the experiments of the papers and compare our numbers with theirs.
     ///
     /// Figures are folders of `reproduction/`. The command writes their results to its folder `results`,
@@ -81,14 +73,6 @@ pub(crate) enum Command {
     Model(ModelArgs),
     /// Compare the model of LEVEL with packets: a table of docs/level.md.
     LevelTheory(LevelTheoryArgs),
-    /// Measure what LEVEL's mechanisms and parameters are worth, and where other algorithms are better: the
-    /// tables of docs/level-evidence.md.
-    ///
-    /// All tables take about 50 minutes of CPU time, with --quick 7: ablation 16, trade 18, better 10, sweep
-    /// 5 in both forms, the others 2 together. Runs of the first four are kept in the folder `.cache` of the
-    /// criteria, as those of `evaluate`: after an interruption, or after `evaluate`, the same command
-    /// simulates only what is missing.
-    LevelEvidence(LevelEvidenceArgs),
     /// Measure how exactly the kernel host reports each packet's sending and loss to BBRv3.
     ///
     /// Needs root, BTF, clang, and Linux 6.10 or later. Six paths take two minutes.
@@ -157,11 +141,6 @@ impl PageOut {
     pub(crate) fn open(&self, page: Page<'_>) -> Result<Option<MarkedPage>, Failure> {
         self.path.as_deref().map(|path| MarkedPage::open(path, page)).transpose()
     }
-
-    /// The page, if one is named.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -199,22 +178,6 @@ pub(crate) struct DuelsArgs {
     pub(crate) jobs: Jobs,
     #[command(flatten)]
     pub(crate) out: PageOut,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct EvaluateArgs {
-    /// The algorithms, or `all`; by default level, bbr1, bbr3, bbq, cubic, reno and nyu_latency.
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub(crate) cc: Vec<String>,
-    #[command(flatten)]
-    pub(crate) evaluation: EvaluationArgs,
-    /// The folder of the criteria.
-    #[arg(long, value_name = "DIR", default_value = "evaluation/level")]
-    pub(crate) criteria: PathBuf,
-    /// Write the results to this Markdown page, between its marks: a leaderboard, if the criteria have
-    /// sections, else all numbers and a picture for each criterion beside it.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]

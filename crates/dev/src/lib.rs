@@ -15,11 +15,9 @@ mod bench_load;
 mod conformance;
 mod docs;
 mod duels;
-mod evaluate;
 mod grid;
 pub mod hostile;
 mod kernels;
-mod level_evidence;
 mod level_theory;
 mod marked_page;
 mod model;
@@ -65,13 +63,11 @@ impl Program for Cli {
         match self.command {
             Command::Run(args) => run::run(&args, global, &Signals::catch()?, out),
             Command::Duels(args) => duels::run(&args, global, &Signals::catch()?, out),
-            Command::Evaluate(args) => evaluate::run(&args, global, &Signals::catch()?, out),
             Command::Reproduce(args) => reproduce::run(&args, global, &Signals::catch()?, out),
             Command::ReproduceGrid(args) => grid::run(&args, global, &Signals::catch()?, out),
             Command::Conformance(args) => conformance::run(&args, global, &Signals::catch()?, out),
             Command::Model(args) => model::run(&args, global, out),
             Command::LevelTheory(args) => level_theory::run(&args, global, &Signals::catch()?, out),
-            Command::LevelEvidence(args) => level_evidence::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
             Command::Abuse(args) => abuse::run(&args, global, &Signals::catch()?, out),

@@ -26,7 +26,8 @@ impl Record {
         page.push_str(&self.overview_by_section(&groups, &names));
         for group in &groups {
             page.push_str(&format!("\n## {}\n\n{}\n", group.title, wrapped(group.about)));
-            page.push_str(&marks(group, &names));
+            let (header, rows) = marks(group, &names);
+            page.push_str(&markdown_table(&header, &rows));
             group.criteria.iter().for_each(|criterion| page.push_str(&entry(criterion)));
         }
         page
@@ -61,18 +62,15 @@ impl Record {
 }
 
 /// A row for each algorithm, a column for each criterion of a section.
-fn marks(group: &Group<'_>, names: &[&str]) -> String {
-    let header: Vec<String> = std::iter::once("")
-        .chain(group.criteria.iter().map(|criterion| criterion.id.as_str()))
-        .map(str::to_owned)
-        .collect();
+pub(crate) fn marks(group: &Group<'_>, names: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
+    let ids = group.criteria.iter().map(|criterion| criterion.id.clone());
     let row = |cc: &&str| {
         let mark = |criterion: &&CriterionRecord| {
             criterion.of_algorithm(cc).map_or_else(String::new, |of| of.mark())
         };
         std::iter::once((*cc).to_owned()).chain(group.criteria.iter().map(mark)).collect()
     };
-    markdown_table(&header, &names.iter().map(row).collect::<Vec<_>>())
+    (std::iter::once(String::new()).chain(ids).collect(), names.iter().map(row).collect())
 }
 
 /// What a criterion asks, and what must hold.

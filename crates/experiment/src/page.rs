@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::heat::heat_map;
+use crate::leaderboard::marks;
 use crate::markdown::{markdown_table, wrapped};
 use crate::record::{AlgorithmRecord, CaseRecord, CriterionRecord, Record};
+use crate::score::{Group, score};
 use crate::text::{failed, median};
 
 /// What the pictures of a page show.
-const PICTURES: &str = "In the pictures a cell is a case, and a darker cell with a higher number is further \
-                        beyond its bounds.";
+const PICTURES: &str = "In the pictures a cell is a case, and a darker cell is further beyond its bounds.";
 
 impl Record {
     /// The generated part of the page. `picture` names the file of a criterion's picture.
@@ -34,7 +35,8 @@ impl Record {
                 .flat_map(|algorithm| algorithm.medians.iter().map(move |of| (algorithm, of)));
             medians
                 .for_each(|(algorithm, of)| page.push_str(&format!("\n{}: {}.\n", algorithm.cc, median(of))));
-            algorithms.iter().for_each(|algorithm| page.push_str(&failures(algorithm)));
+            let asked = algorithms.iter().filter(|algorithm| self.asked.contains(&algorithm.cc));
+            asked.for_each(|algorithm| page.push_str(&failures(algorithm)));
         }
         page
     }
@@ -43,6 +45,55 @@ impl Record {
     #[must_use]
     pub fn pictures(&self) -> Vec<(&CriterionRecord, String)> {
         self.criteria.iter().map(|criterion| (criterion, heat_map(criterion))).collect()
+    }
+
+    /// The numbers of each criterion: a row for each algorithm, with the cases in which each condition holds
+    /// and each metric over the cases.
+    #[must_use]
+    pub fn numbers(&self) -> String {
+        let of_one = |criterion: &CriterionRecord| {
+            format!("{}\n{}", wrapped(&format!("{}: {}", criterion.id, criterion.title)), numbers(criterion))
+        };
+        format!("{}\n{}", self.facts(""), self.criteria.iter().map(of_one).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The cases in which all conditions hold, at each criterion and at all: a row for each algorithm.
+    #[must_use]
+    pub fn counts(&self) -> String {
+        let group = Group { title: "", about: "", criteria: self.criteria.iter().collect() };
+        let names = self.algorithms();
+        let (mut header, mut rows) = marks(&group, &names);
+        header.push("all".to_owned());
+        for (row, cc) in rows.iter_mut().zip(names) {
+            let all = score(&self.criteria, cc);
+            row.push(format!("{}/{}", all.hold, all.cases));
+        }
+        format!("{}\n{}", self.facts(""), markdown_table(&header, &rows))
+    }
+
+    /// Cases that the first algorithm holds and another one does not, and the other way round: a row for
+    /// each criterion.
+    #[must_use]
+    pub fn only(&self) -> String {
+        let names = self.algorithms();
+        let Some((first, others)) = names.split_first() else { return String::new() };
+        let mut header = vec!["criterion".to_owned(), "cases".to_owned()];
+        for other in others {
+            header.extend([format!("only {other}"), format!("only {first}, not {other}")]);
+        }
+        let mut sums = vec![0; 2 * others.len() + 1];
+        let mut rows = Vec::new();
+        for criterion in &self.criteria {
+            let results = |cc: &str| criterion.of_algorithm(cc).map_or(&[][..], |of| &of.results);
+            let own = results(first);
+            let both = |cc: &&str| [only(results(cc), own), only(own, results(cc))];
+            let counts = std::iter::once(own.len()).chain(others.iter().flat_map(both)).collect::<Vec<_>>();
+            sums.iter_mut().zip(&counts).for_each(|(sum, count)| *sum += count);
+            let name = format!("{} {}", criterion.id, criterion.title);
+            rows.push(std::iter::once(name).chain(counts.iter().map(usize::to_string)).collect());
+        }
+        rows.push(std::iter::once("all".to_owned()).chain(sums.iter().map(usize::to_string)).collect());
+        format!("{}\n{}", self.facts(""), markdown_table(&header, &rows))
     }
 
     /// What was run, and how it is judged; `more` is another sentence.
@@ -97,6 +148,12 @@ fn numbers(criterion: &CriterionRecord) -> String {
         cells
     };
     markdown_table(&header, &criterion.algorithms.iter().map(row).collect::<Vec<_>>())
+}
+
+/// How many cases the first holds and the second does not.
+fn only(holds: &[CaseRecord], fails: &[CaseRecord]) -> usize {
+    let fails = |name: &str| fails.iter().any(|of| of.case == name && !of.holds);
+    holds.iter().filter(|of| of.holds && fails(&of.case)).count()
 }
 
 /// The cases that fail, by name, folded.

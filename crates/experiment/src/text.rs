@@ -152,12 +152,3 @@ pub(crate) fn median(of: &ConditionRecord) -> String {
 pub(crate) fn failed(of: &ConditionRecord) -> String {
     format!("{} {} ({})", of.name, of.metric.shown(of.value), of.bounds_shown())
 }
-
-/// What holds and what does not, in a case.
-pub(crate) fn sentence(case: &CaseRecord) -> String {
-    let said = |of: &ConditionRecord| match of.holds {
-        true => format!("{} holds, {} {}", of.name, of.metric.name(), of.metric.shown(of.value)),
-        false => format!("not {}", failed(of)),
-    };
-    case.conditions.iter().map(said).collect::<Vec<_>>().join("; ")
-}

@@ -12,7 +12,7 @@ use fairpace_cli_core::output::to_json;
 use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::Store;
 use fairpace_experiment::contained::{FOLDER, criteria};
-use fairpace_experiment::evaluation::{EvaluationArgs, Keeping, chosen, names};
+use fairpace_experiment::evaluation::{EvaluationArgs, Keeping, Subject, chosen, names};
 use fairpace_experiment::{CaseRecord, ConditionRecord, Metric, Record};
 use fairpace_results::round;
 use fairpace_scenario::{Scenario, Target};
@@ -63,7 +63,7 @@ fn measure(of: &Asked, signals: &Signals) -> Result<Record, Failure> {
     let evaluation = fairpace_experiment::evaluation::Evaluation {
         args: &args,
         criteria: &chosen(&criteria, &args, &place)?,
-        names: &names,
+        subjects: &names.iter().map(|name| Subject::of(name)).collect::<Vec<_>>(),
         asked: &asked,
         on: Target::Simulator,
         folder: Path::new(&place).file_name().map_or(place.clone(), |of| of.to_string_lossy().into_owned()),

@@ -45,11 +45,10 @@ pub(super) fn run(
     signals: &Signals,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let chosen = chosen(of, &args.table)?;
+    let chosen = super::chosen(&of.tables, |table| &table.name, &args.table)?;
     let plan = of.plan(args.short)?;
     let to = args.dir.join(&of.page);
-    // the marks name the file as it is called in the checkout
-    let named = path.strip_prefix(&args.dir).unwrap_or(path).display();
+    let named = super::named(path, args);
     let command = |table: &Table| format!("run {named} --table {}", table.name);
     // an unusable page is an error before the long run
     let mut pages = Vec::new();
@@ -60,7 +59,8 @@ pub(super) fn run(
     }
     let source = source(&plan);
     if args.check {
-        return check(path, &pages, &source);
+        let is_stale = |page: &&MarkedPage| !page.says(&source);
+        return pages.iter().find(is_stale).map_or(Ok(()), |page| Err(super::stale(page.path(), path)));
     }
     let outcomes = outcomes(path, &plan, args, global, signals)?;
     let outcomes = Outcomes { figure: &of.sheet.figure, all: &outcomes };
@@ -88,24 +88,6 @@ pub(super) fn run(
 /// What a table on a page says of the runs behind it.
 fn source(plan: &Plan) -> String {
     format!("scenarios `{}`", &plan.hash()[..16])
-}
-
-fn chosen<'a>(of: &'a Tables, names: &[String]) -> Result<Vec<&'a Table>, Failure> {
-    if let Some(unknown) = names.iter().find(|name| !of.tables.iter().any(|table| table.name == **name)) {
-        let known: Vec<&str> = of.tables.iter().map(|table| table.name.as_str()).collect();
-        let message = format!("there is no table `{unknown}`");
-        return Err(Failure::new(Exit::Usage, message, format!("there are {}", known.join(", "))));
-    }
-    Ok(of.tables.iter().filter(|table| names.is_empty() || names.contains(&table.name)).collect())
-}
-
-/// Whether each table on the page is of these runs.
-fn check(path: &Path, pages: &[MarkedPage], source: &str) -> Result<(), Failure> {
-    let Some(page) = pages.iter().find(|page| !page.says(source)) else { return Ok(()) };
-    let page = page.path().display();
-    let message = format!("{page} has tables of other runs than {} has", path.display());
-    let help = format!("write them again: fairpace-dev run {} --write", path.display());
-    Err(Failure::new(Exit::Internal, message, help))
 }
 
 /// Simulates what is not kept, and reads all of it.

@@ -3,9 +3,8 @@
 mod abuse;
 mod conformance;
 mod duels;
-mod evaluate;
+mod evaluations;
 mod hostile;
-mod level_evidence;
 mod level_theory;
 mod limit;
 mod model;

@@ -62,7 +62,7 @@ fn tables_are_put_between_their_marks_and_known_to_be_old_when_a_scenario_change
     let (file, dir) = (at("tables.toml"), at(""));
     let dir = ["--dir", dir.trim_end_matches('/')];
     let check = || run(&[&["run", &file, "--check"], &dir[..]].concat());
-    check().fails(1, "write them again");
+    check().fails(1, "tables of other runs");
     fs::write(at("page.md"), "# Mine\n").unwrap();
     run(&[&["run", &file, "--write"], &dir[..]].concat()).fails(5, "the two marks once each");
     fs::remove_file(at("page.md")).unwrap();

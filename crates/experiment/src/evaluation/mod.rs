@@ -69,15 +69,34 @@ pub struct EvaluationArgs {
     pub jobs: Jobs,
 }
 
+/// An algorithm with changes of its parameters, as it is measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// What it is called in the record: the algorithm's name, if no parameter is changed.
+    pub label: String,
+    /// The algorithm, see [`names`].
+    pub cc: String,
+    /// Changes of its parameters, after those of the arguments.
+    pub sets: Vec<Set>,
+}
+
+impl Subject {
+    /// An algorithm as it is.
+    #[must_use]
+    pub fn of(cc: &str) -> Self {
+        Self { label: cc.to_owned(), cc: cc.to_owned(), sets: Vec::new() }
+    }
+}
+
 /// Algorithms at criteria.
 pub struct Evaluation<'a> {
     /// Which cases of them.
     pub args: &'a EvaluationArgs,
     /// The criteria; [`chosen`] selects those that the arguments name.
     pub criteria: &'a [&'a Criterion],
-    /// Names of the algorithms, see [`names`].
-    pub names: &'a [String],
-    /// Those that the user asked for; the others are there to compare with.
+    /// What is measured.
+    pub subjects: &'a [Subject],
+    /// Labels of those that the user asked for; the others are there to compare with.
     pub asked: &'a [String],
     /// Where: in the simulator, or there and on the running kernel.
     pub on: Target,
@@ -97,8 +116,8 @@ impl Evaluation<'_> {
     /// # Errors
     /// A parameter of an algorithm that does not take part is changed, a value is wrong, or no case is left.
     pub fn plan(&self) -> Result<Works, Failure> {
-        let Self { args, criteria, names, .. } = self;
-        check_sets(&args.sets, names, criteria)?;
+        let Self { args, criteria, subjects, .. } = self;
+        check_sets(&args.sets, subjects, criteria)?;
         let most = criteria.iter().map(|criterion| seeds(args, criterion)).max().unwrap_or(1);
         check_seeds(args.seed, most)?;
         let on_kernel = self.on == Target::Testbed;
@@ -111,10 +130,11 @@ impl Evaluation<'_> {
         let mut works = Works::new(args.seed);
         let mut flows: u64 = 0;
         for (index, criterion) in criteria.iter().enumerate() {
-            for cc in *names {
+            for Subject { label, cc, sets } in *subjects {
+                let sets = [&args.sets[..], sets].concat();
                 let mut cases = match args.paths {
-                    Some(count) => criterion.paths(cc, &args.sets, count as usize, seed)?,
-                    None => criterion.cases(cc, &args.sets, form, &args.matching)?,
+                    Some(count) => criterion.paths(cc, &sets, count as usize, seed)?,
+                    None => criterion.cases(cc, &sets, form, &args.matching)?,
                 };
                 cases.retain(|case| case.name.contains(&args.matching));
                 cases.retain(|case| !on_kernel || criterion.kernel.contains(&case.name));
@@ -122,7 +142,7 @@ impl Evaluation<'_> {
                 flows = flows.saturating_add(of_cases as u64 * u64::from(seeds(args, criterion)));
                 check_size(flows)?;
                 if !cases.is_empty() {
-                    works.add(index, cc, cases, seeds(args, criterion));
+                    works.add(index, label, cases, seeds(args, criterion));
                 }
             }
         }
@@ -310,12 +330,15 @@ fn check_seeds(first: u64, seeds: u32) -> Result<(), Failure> {
 }
 
 /// A change of a parameter must be of an algorithm that takes part somewhere.
-fn check_sets(sets: &[Set], names: &[String], criteria: &[&Criterion]) -> Result<(), Failure> {
+fn check_sets(sets: &[Set], subjects: &[Subject], criteria: &[&Criterion]) -> Result<(), Failure> {
     let rivals: Vec<String> = criteria.iter().flat_map(|criterion| criterion.rivals()).collect();
+    let names = || subjects.iter().map(|subject| subject.cc.as_str());
     for set in sets {
-        if let Some(other) = set.algorithm().filter(|of| !names.iter().chain(&rivals).any(|cc| cc == of)) {
+        let takes_part = |of: &&str| names().chain(rivals.iter().map(String::as_str)).any(|cc| cc == *of);
+        if let Some(other) = set.algorithm().filter(|of| !takes_part(of)) {
             let message = format!("--set changes a parameter of `{other}`, which does not take part");
-            return Err(Failure::new(Exit::Usage, message, format!("those that do: {}", names.join(", "))));
+            let help = format!("those that do: {}", names().collect::<Vec<_>>().join(", "));
+            return Err(Failure::new(Exit::Usage, message, help));
         }
     }
     Ok(())
