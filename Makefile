@@ -63,7 +63,7 @@ demo: build
 	$(CARGO) run --release --quiet --package fairpace -- demo $(ARGS)
 
 duels: setup
-	$(DEV) duels --out docs/duels.md $(ARGS)
+	$(DEV) run experiments/duels.toml --write $(ARGS)
 
 evaluate: setup
 	$(DEV) run research/level/evaluation.toml --write $(ARGS)

@@ -36,8 +36,14 @@ use fairpace_scenario::Target;
 pub use args::Cli;
 use args::Command;
 
-/// Commands of earlier versions that are in `fairpace-dev` now.
-const MOVED: [&str; 5] = ["conformance", "duels", "model", "reproduce", "reproduce-grid"];
+/// Commands of earlier versions, and those of `fairpace-dev` that do their work now.
+const MOVED: [(&str, &str); 5] = [
+    ("conformance", "conformance"),
+    ("duels", "run experiments/duels.toml"),
+    ("model", "run FILE"),
+    ("reproduce", "reproduce"),
+    ("reproduce-grid", "reproduce-grid"),
+];
 
 impl Program for Cli {
     const NAME: &'static str = "fairpace";
@@ -78,11 +84,10 @@ impl Program for Cli {
     }
 
     fn unknown_command(name: &str) -> Option<(String, String)> {
-        MOVED.contains(&name).then(|| {
-            (
-                format!("`fairpace {name}` is now `fairpace-dev {name}`"),
-                format!("in a checkout of the repository: cargo run --release -p fairpace-dev -- {name}"),
-            )
-        })
+        let (_, now) = MOVED.iter().find(|(moved, _)| *moved == name)?;
+        Some((
+            format!("`fairpace {name}` is now `fairpace-dev {now}`"),
+            format!("in a checkout of the repository: cargo run --release -p fairpace-dev -- {now}"),
+        ))
     }
 }

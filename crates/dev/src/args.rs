@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fairpace_cli_core::args::{Global, Jobs, PathArgs, from_one_to, parse_target};
+use fairpace_cli_core::args::{Global, Jobs, from_one_to, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
-use fairpace_experiment::duels::Duels;
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Set, Target};
 
@@ -39,11 +38,6 @@ pub(crate) enum Command {
     /// `.cache` beside the file, as long as the simulator and the algorithms of a run do not change: after
     /// an interruption the same command continues.
     Run(RunArgs),
-    /// Run every algorithm against every other one, and against itself, on one link in the simulator.
-    ///
-    /// A duel is two flows with the same RTT. Each pair meets in both orders, several times, at several
-    /// buffers. The result is a page of tables: shares, loss, queueing delay.
-    Duels(DuelsArgs),
     /// Run the experiments of the papers and compare our numbers with theirs.
     ///
     /// Figures are folders of `reproduction/`. The command writes their results to its folder `results`,
@@ -66,11 +60,6 @@ pub(crate) enum Command {
     /// Needs what `fairpace testbed` needs, and a quiet machine. Each scenario is simulated with several
     /// seeds and run several times on the kernel. The page has both results, the difference, and a verdict.
     Conformance(ConformanceArgs),
-    /// Evaluate a model of how flows share a link: equations, not packets.
-    ///
-    /// Without a model, or with --list, it lists the models with their arguments. Curves are in the output
-    /// of --json.
-    Model(ModelArgs),
     /// Compare the model of LEVEL with packets: a table of docs/level.md.
     LevelTheory(LevelTheoryArgs),
     /// Measure how exactly the kernel host reports each packet's sending and loss to BBRv3.
@@ -117,11 +106,6 @@ pub(crate) enum Command {
     /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in
     /// kB. Each process runs one load, so that the memory is its own.
     BenchLoad(BenchLoadArgs),
-    /// Run flows of one algorithm on the running kernel once, without judging whether the machine disturbed
-    /// the run.
-    ///
-    /// Prints the summary and the notes. Needs what `fairpace testbed` needs.
-    Pair(PairArgs),
     /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of open
     /// questions.
     Docs(DocsArgs),
@@ -168,16 +152,6 @@ pub(crate) struct RunArgs {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct DuelsArgs {
-    #[command(flatten)]
-    pub(crate) duels: Duels,
-    #[command(flatten)]
-    pub(crate) jobs: Jobs,
-    #[command(flatten)]
-    pub(crate) out: PageOut,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -282,78 +256,6 @@ pub(crate) struct ConformanceArgs {
     pub(crate) packets: Option<String>,
     #[command(flatten)]
     pub(crate) out: PageOut,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ModelArgs {
-    /// The model.
-    pub(crate) family: Option<ModelFamily>,
-    /// Its form.
-    #[arg(long, value_enum, default_value_t = ModelForm::Simulation)]
-    pub(crate) form: ModelForm,
-    /// Give an argument a value, a plain number in the unit that ends its name; repeatable: `--set
-    /// rtt0_ms=20`.
-    #[arg(long = "set", value_name = "KEY=VALUE", allow_hyphen_values = true)]
-    pub(crate) sets: Vec<String>,
-    /// List all models, with arguments, ranges and results.
-    #[arg(long)]
-    pub(crate) list: bool,
-}
-
-/// A family of models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModelFamily {
-    /// Two phases of multiplicative increase and decrease (Zhang et al., 2018).
-    Mimd,
-    /// Shares by inflight (Tao et al., 2018).
-    Queueing,
-    /// LEVEL, `cc/level.h`.
-    Level,
-}
-
-impl ModelFamily {
-    /// Its part of a model's name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Mimd => "mimd",
-            Self::Queueing => "queueing",
-            Self::Level => "level",
-        }
-    }
-}
-
-/// A form of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModelForm {
-    /// The equations as printed, with their errors.
-    Literal,
-    /// The equations without these errors.
-    Corrected,
-    /// The fluid model that the equations describe, in continuous time.
-    Simulation,
-    /// Only for `queueing`: the largest ratio of RTTs at which both flows keep a share.
-    Threshold,
-    /// Only for `level`: rates and queueing delays at rest.
-    Equilibrium,
-    /// Only for `level`: bounds of the gain.
-    Stability,
-    /// Only for `level`: how fast differences go away, and what drains show.
-    Convergence,
-}
-
-impl ModelForm {
-    /// Its part of a model's name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Literal => "literal",
-            Self::Corrected => "corrected",
-            Self::Simulation => "simulation",
-            Self::Threshold => "threshold",
-            Self::Equilibrium => "equilibrium",
-            Self::Stability => "stability",
-            Self::Convergence => "convergence",
-        }
-    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -479,17 +381,6 @@ pub(crate) struct BenchLoadArgs {
     /// Simulated time.
     #[arg(value_name = "MILLISECONDS")]
     pub(crate) run_ms: u64,
-}
-
-#[derive(Debug, Clone, Args)]
-#[command(mut_arg("rate", |arg| arg.required(false).default_value("100mbit")))]
-#[command(mut_arg("buffer", |arg| arg.required(false).default_value("2MB")))]
-#[command(mut_arg("rtt", |arg| arg.required(false).default_value("10ms,50ms")))]
-pub(crate) struct PairArgs {
-    /// The algorithm; kernel:NAME is one of the kernel's own.
-    pub(crate) cc: String,
-    #[command(flatten)]
-    pub(crate) path: PathArgs,
 }
 
 #[derive(Debug, Clone, Args)]

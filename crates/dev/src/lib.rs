@@ -14,14 +14,11 @@ mod args;
 mod bench_load;
 mod conformance;
 mod docs;
-mod duels;
 mod grid;
 pub mod hostile;
 mod kernels;
 mod level_theory;
 mod marked_page;
-mod model;
-mod pair;
 pub mod records;
 mod reproduce;
 mod run;
@@ -43,8 +40,14 @@ pub use args::Cli;
 use args::Command;
 
 /// Commands that became files of experiments, with what does their work.
-const MOVED: &[(&str, &str)] =
-    &[("bbq-gap", "run experiments/tables/bbq.toml"), ("views", "run experiments/tables/kernel-view.toml")];
+const MOVED: &[(&str, &str)] = &[
+    ("bbq-gap", "run experiments/tables/bbq.toml"),
+    ("duels", "run experiments/duels.toml"),
+    ("evaluate", "run experiments/leaderboard.toml"),
+    ("level-evidence", "run research/level/evidence.toml"),
+    ("model", "run FILE"),
+    ("views", "run experiments/tables/kernel-view.toml"),
+];
 
 impl Program for Cli {
     const NAME: &'static str = "fairpace-dev";
@@ -62,11 +65,9 @@ impl Program for Cli {
         let global = self.global;
         match self.command {
             Command::Run(args) => run::run(&args, global, &Signals::catch()?, out),
-            Command::Duels(args) => duels::run(&args, global, &Signals::catch()?, out),
             Command::Reproduce(args) => reproduce::run(&args, global, &Signals::catch()?, out),
             Command::ReproduceGrid(args) => grid::run(&args, global, &Signals::catch()?, out),
             Command::Conformance(args) => conformance::run(&args, global, &Signals::catch()?, out),
-            Command::Model(args) => model::run(&args, global, out),
             Command::LevelTheory(args) => level_theory::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
@@ -76,7 +77,6 @@ impl Program for Cli {
             Command::Kernels(args) => kernels::run(&args, global, out),
             Command::KernelCheck(args) => kernels::check(&args, out),
             Command::BenchLoad(args) => bench_load::run(&args, global, out),
-            Command::Pair(args) => pair::run(&args, global, &Signals::catch()?, out),
             Command::Docs(args) => docs::run(&args, global, out),
         }
     }

@@ -21,12 +21,15 @@ fn help_says_what_there_is_and_how_it_ends() {
 #[test]
 fn a_command_that_has_moved_names_the_program_that_has_it() {
     let place = Place::new();
-    for name in ["duels", "reproduce", "reproduce-grid", "conformance", "model"] {
+    let same = ["reproduce", "reproduce-grid", "conformance"].map(|name| (name, name));
+    for (name, now) in
+        [("duels", "run experiments/duels.toml"), ("model", "run FILE")].into_iter().chain(same)
+    {
         let ended = place.run(&[name, "--json"]);
-        ended.fails(2, &format!("fairpace-dev {name}"));
-        assert_eq!(ended.error()["message"], format!("`fairpace {name}` is now `fairpace-dev {name}`"));
+        ended.fails(2, &format!("fairpace-dev {now}"));
+        assert_eq!(ended.error()["message"], format!("`fairpace {name}` is now `fairpace-dev {now}`"));
     }
-    place.run(&["duels"]).fails(2, "cargo run --release -p fairpace-dev -- duels");
+    place.run(&["duels"]).fails(2, "cargo run --release -p fairpace-dev -- run experiments/duels.toml");
     place.run(&["duel"]).fails(2, "unrecognized subcommand");
 }
 

@@ -1,5 +1,7 @@
 //! `fairpace-dev run`: experiments that are files.
 
+mod duels;
+mod duels_page;
 mod evaluation;
 pub(crate) mod identity;
 mod tables;
@@ -28,6 +30,7 @@ pub(crate) fn run(
     files.iter().try_for_each(|(of, path)| match of {
         Experiment::Tables(of) => tables::run(path, of, args, global, signals, out),
         Experiment::Evaluations(of) => of.run(path, args, global, signals, out),
+        Experiment::Duels(of) => of.run(path, args, global, signals, out),
     })
 }
 
@@ -37,16 +40,21 @@ enum Experiment {
     Tables(Tables),
     /// Algorithms at criteria.
     Evaluations(Evaluations),
+    /// Every algorithm against every other one.
+    Duels(duels::File),
 }
 
 impl Experiment {
     fn read(path: &Path) -> Result<Self, Failure> {
         let text = fs::read_to_string(path).unwrap_or_default(); // `Tables` says what is wrong
-        let is_evaluation = toml::from_str::<toml::Table>(&text).is_ok_and(|of| of.contains_key("criteria"));
-        match is_evaluation {
-            true => Ok(Self::Evaluations(Evaluations::read(path, &text)?)),
-            false => Ok(Self::Tables(Tables::read(path)?)),
+        let keys = toml::from_str::<toml::Table>(&text).unwrap_or_default();
+        if keys.contains_key("criteria") {
+            return Ok(Self::Evaluations(Evaluations::read(path, &text)?));
         }
+        if keys.contains_key("duels") {
+            return Ok(Self::Duels(duels::File::read(path, &text)?));
+        }
+        Ok(Self::Tables(Tables::read(path)?))
     }
 }
 

@@ -1,4 +1,5 @@
-//! `fairpace-dev duels`: its tables are complete, do not depend on threads, and stay within their marks.
+//! `fairpace-dev run` with duels: the tables are complete, do not depend on threads, and stay within their
+//! marks.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,13 +12,36 @@ use nix::unistd::Pid;
 use crate::support::{Ended, Folder, program, run};
 
 /// Short runs on a slow link: what they measure does not matter here.
-const SHORT: [&str; 9] =
-    ["duels", "--rate", "10mbit", "--duration", "600ms", "--warmup", "300ms", "--stagger", "50ms"];
+const SHORT: &str =
+    "rate = \"10mbit\"\nduration = \"600ms\"\nwarmup = \"300ms\"\nstagger = \"50ms\"\nseeds = 1\n";
 const TABLES: [&str; 3] =
     ["Share of the row against the column, %:", "Loss rate of the link, %:", "Mean queue delay, ms:"];
 
-fn short(more: &[&str]) -> Ended {
-    run(&[&SHORT, more, &["--seeds", "1"]].concat())
+/// A checkout with a file of duels that has these options, and a call with these arguments.
+struct Checkout(Folder);
+
+impl Checkout {
+    fn new(options: &str) -> Self {
+        let place = Folder::create();
+        let text = format!("title = \"Duels\"\npage = \"page.md\"\n[duels]\n{options}\n");
+        place.write("duels.toml", &text);
+        Self(place)
+    }
+
+    fn words(&self) -> Vec<String> {
+        let dir = self.0.file("").trim_end_matches('/').to_owned();
+        ["run", &self.0.file("duels.toml"), "--dir", &dir].map(str::to_owned).into()
+    }
+
+    fn run(&self, more: &[&str]) -> Ended {
+        let words = self.words();
+        run(&words.iter().map(String::as_str).chain(more.iter().copied()).collect::<Vec<_>>())
+    }
+}
+
+/// Short duels with more options.
+fn short(options: &str, more: &[&str]) -> Ended {
+    Checkout::new(&format!("{SHORT}{options}")).run(more)
 }
 
 /// Text of each cell by buffer, title of its table, row and column.
@@ -75,14 +99,14 @@ fn listed() -> Vec<&'static str> {
 
 #[test]
 fn every_algorithm_meets_every_other_at_every_buffer() {
-    let page = short(&[]).succeeds().stdout;
+    let page = short("", &[]).succeeds().stdout;
     let names = listed();
     assert_complete(&page, &names);
 }
 
 #[test]
 fn both_sides_of_a_duel_add_up() {
-    let page = short(&["--cc", "bbr1,cubic,reno"]).succeeds().stdout;
+    let page = short("cc = \"bbr1,cubic,reno\"", &[]).succeeds().stdout;
     let (cells, _) = cells(&page);
     for (&[buffer, title, row, column], cell) in &cells {
         let other = cells[&[buffer, title, column, row]];
@@ -96,21 +120,19 @@ fn both_sides_of_a_duel_add_up() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let place = Folder::create();
+    let place = Checkout::new(&format!("{SHORT}cc = \"bbr1,cubic,reno\"").replace("seeds = 1", "seeds = 2"));
     let with = |jobs: &str| {
-        let name = format!("{jobs}.md");
-        let page = place.file(&name);
-        let more = ["--cc", "bbr1,cubic,reno", "--seeds", "2", "--jobs", jobs, "--json", "--out", &page];
-        (run(&[&SHORT[..], &more].concat()).succeeds().stdout, place.read(&name))
+        let record = place.run(&["--jobs", jobs, "--json"]).succeeds().stdout;
+        place.run(&["--jobs", jobs, "--write", "-q"]).succeeds();
+        (record, place.0.read("page.md"))
     };
-    let (record, page) = with("1");
-    assert_eq!((&record, &page), (&with("2").0, &with("7").1));
-    assert_eq!(place.files(), ["1.md", "2.md", "7.md"]);
+    assert_eq!(with("1"), with("7"));
+    assert_eq!(place.0.files(), ["duels.toml", "page.md"]);
 }
 
 #[test]
 fn the_record_holds_each_pair_once_per_buffer() {
-    let record = short(&["--cc", "reno,fixed_rate", "--json"]).succeeds().json();
+    let record = short("cc = \"reno,fixed_rate\"", &["--json"]).succeeds().json();
     assert_eq!(record["schema"], "fairpace.duels/1");
     assert_eq!(record["buffers"][2], serde_json::json!({"name": "4bdp", "bytes": 100_000}));
     assert_eq!(record["algorithms"][1]["set"], serde_json::json!([["rate", "5mbit"]]), "half of the link");
@@ -124,8 +146,8 @@ fn the_record_holds_each_pair_once_per_buffer() {
 
 #[test]
 fn a_parameter_that_was_given_is_used_instead_of_the_one_that_suits() {
-    let more = ["--cc", "fixed_rate", "--set", "fixed_rate.rate=2mbit", "--json"];
-    let record = short(&more).succeeds().json();
+    let options = "cc = \"fixed_rate\"\nset = [\"fixed_rate.rate=2mbit\"]";
+    let record = short(options, &["--json"]).succeeds().json();
     assert_eq!(record["algorithms"][0]["set"], serde_json::json!([["rate", "2mbit"]]));
     assert!(record["duels"][0]["utilization"].as_f64().unwrap() < 0.5, "two of them need 4 of 10 Mbit/s");
     assert!(record["command"].as_str().unwrap().ends_with("--set fixed_rate.rate=2mbit"));
@@ -133,54 +155,55 @@ fn a_parameter_that_was_given_is_used_instead_of_the_one_that_suits() {
 
 #[test]
 fn what_stands_around_the_tables_stays() {
-    let place = Folder::create();
-    let path = place.file("page.md");
-    let more = ["--cc", "reno", "--out", &path];
-    assert_eq!(short(&more).succeeds().stdout, format!("the tables are in {path}\n"));
-    let new = place.read("page.md");
+    let place = Checkout::new(&format!("{SHORT}cc = \"reno\""));
+    assert!(place.run(&["--write"]).succeeds().stdout.starts_with("the tables are in "));
+    let new = place.0.read("page.md");
     assert!(new.starts_with("# Duels\n") && new.contains("| reno |"), "{new}");
-    place.write("page.md", &format!("Before.\n{new}After.\n"));
-    short(&more).succeeds();
-    assert_eq!(place.read("page.md"), format!("Before.\n{new}After.\n"));
+    place.0.write("page.md", &format!("Before.\n{new}After.\n"));
+    place.run(&["--write"]).succeeds();
+    assert_eq!(place.0.read("page.md"), format!("Before.\n{new}After.\n"));
+    place.run(&["--check"]).succeeds();
+    place.0.write("duels.toml", &place.0.read("duels.toml").replace("reno", "cubic"));
+    place.run(&["--check"]).fails(1, "tables of other runs");
 }
 
 #[test]
 fn a_page_without_marks_is_not_touched() {
-    let place = Folder::create();
-    place.write("mine.md", "mine\n");
-    short(&["--cc", "reno", "--out", &place.file("mine.md")])
-        .fails(5, "it does not have the two marks once each");
-    short(&["--cc", "reno", "--out", &place.file("none/page.md")]).fails(5, "none/page.md");
-    assert_eq!(place.read("mine.md"), "mine\n");
-    assert_eq!(place.files(), ["mine.md"]);
+    let place = Checkout::new(&format!("{SHORT}cc = \"reno\""));
+    place.0.write("page.md", "mine\n");
+    place.run(&["--write"]).fails(5, "it does not have the two marks once each");
+    assert_eq!(place.0.read("page.md"), "mine\n");
 }
 
 #[test]
-fn wrong_arguments_are_refused_before_anything_runs() {
-    short(&["--cc", "reno,reno"]).fails(2, "--cc names reno twice");
-    short(&["--cc", "rneo"]).fails(2, "rneo");
-    short(&["--cc", "kernel:bbr"]).fails(2, "the simulator does not have it");
-    short(&["--cc", "reno", "--buffer", "1furlong"]).fails(2, "1furlong");
-    short(&["--cc", "reno", "--set", "bbq.alpha=1ms"]).fails(2, "`bbq`, which does not take part");
-    run(&["duels", "--seeds", "0"]).fails(2, "--seeds");
-    run(&["duels", "--stagger", "70s"]).fails(2, "start");
+fn wrong_options_are_refused_before_anything_runs() {
+    short("cc = \"reno,reno\"", &[]).fails(2, "--cc names reno twice");
+    short("cc = \"rneo\"", &[]).fails(2, "rneo");
+    short("cc = \"kernel:bbr\"", &[]).fails(2, "the simulator does not have it");
+    short("cc = \"reno\"\nbuffer = \"1furlong\"", &[]).fails(2, "1furlong");
+    short("cc = \"reno\"\nset = [\"bbq.alpha=1ms\"]", &[]).fails(2, "`bbq`, which does not take part");
+    short("bufer = \"1bdp\"", &[]).fails(2, "--bufer");
+    Checkout::new("seeds = 0").run(&[]).fails(2, "--seeds");
+    Checkout::new("stagger = \"70s\"").run(&[]).fails(2, "start");
 }
 
 #[test]
 fn ctrl_c_leaves_the_page_as_it_was() {
-    let place = Folder::create();
-    let path = place.file("page.md");
-    short(&["--cc", "reno", "--out", &path]).succeeds();
-    let before = place.read("page.md");
-    let endless = ["duels", "--duration", "24h", "--set", "interval=1s", "--out", &path];
-    let child = program().args(endless).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let place = Checkout::new(&format!("{SHORT}cc = \"reno\""));
+    place.run(&["--write", "-q"]).succeeds();
+    let before = place.0.read("page.md");
+    let endless = "[duels]\nduration = \"24h\"\nset = \"interval=1s\"\n";
+    place.0.write("duels.toml", &format!("title = \"Duels\"\npage = \"page.md\"\n{endless}"));
+    let mut command = program();
+    let child = command.args(place.words()).arg("--write").stderr(std::process::Stdio::piped()).spawn();
+    let child = child.unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
-    assert_eq!(place.read("page.md"), before);
-    assert_eq!(place.files(), ["page.md"]);
+    assert_eq!(place.0.read("page.md"), before);
+    assert_eq!(place.0.files(), ["duels.toml", "page.md"]);
 }
 
 /// It is as old as its commit says, so it may lack the newest algorithms; but what it has is whole.

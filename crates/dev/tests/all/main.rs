@@ -7,7 +7,6 @@ mod evaluations;
 mod hostile;
 mod level_theory;
 mod limit;
-mod model;
 mod pages;
 mod records;
 mod reproduce;

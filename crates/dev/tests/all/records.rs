@@ -15,17 +15,18 @@ fn every_record_is_documented() {
     let tables = folder.path().join("tables.toml");
     let tables = tables.to_string_lossy();
     let grid = format!("{papers}/bbrv3-startup-mahmud2025/grid.csv");
-    let short =
-        ["--cc", "reno", "--seeds", "1", "--duration", "600ms", "--warmup", "300ms", "--stagger", "50ms"];
-    let commands: [(&str, &[&str]); 9] = [
-        ("duels", &short),
+    let duels = folder.path().join("duels.toml");
+    let text = "title = \"t\"\npage = \"d.md\"\n[duels]\ncc = \"reno\"\nseeds = 1\nduration = \"600ms\"\n\
+                warmup = \"300ms\"\nstagger = \"50ms\"\n";
+    std::fs::write(&duels, text).unwrap();
+    let duels = duels.to_string_lossy();
+    let commands: [(&str, &[&str]); 7] = [
+        ("run", &[&duels]),
         ("run", &[&tables, "--short", "-q"]),
         ("swarm", &["--count", "2", "--out", "/nonexistent"]),
         ("bench-load", &["two/bbr1", "200"]),
         ("reproduce-grid", &["--dry-run", "--table", &grid]),
         ("reproduce --list", &["--dir", &papers]),
-        ("model", &["mimd"]),
-        ("model --list", &[]),
         ("docs", &["--check", "--dir", root]),
     ];
     for (command, more) in commands {
