@@ -5,7 +5,11 @@ use std::collections::VecDeque;
 use fairpace_results::LinkSummary;
 
 use crate::aqm::{Discipline, DropReason, Sink};
-use crate::{Departed, Fate, LinkMeter, Nanos, Packet, Schedule, Transmitter};
+use crate::link_meter::LinkMeter;
+use crate::packet::{Departed, Fate, Packet};
+use crate::schedule::Schedule;
+use crate::time::Nanos;
+use crate::transmitter::Transmitter;
 
 /// A link whose queue decides which packet is next, or is dropped, only when the transmitter is free.
 ///

@@ -4,12 +4,24 @@
 use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario, ns};
 
 use crate::aqm::Discipline;
+use crate::aqm_queue::AqmQueue;
+use crate::completions::Ideal;
+use crate::delay_line::DelayLine;
+use crate::duplication::Duplication;
+use crate::element::Element;
+use crate::fifo::Fifo;
 use crate::handover::{delay_steps, rate_steps};
+use crate::link::Link;
+use crate::loss::{ImpossibleLoss, Loss};
 use crate::network::{self, Network, OwnPath, Path};
-use crate::{
-    AqmQueue, DelayLine, Duplication, Element, Fifo, Ideal, ImpossibleLoss, Link, Loss, Payload, Policer,
-    Propagation, Purpose, Random, Reordering, ReorderingLine, Schedule, SelectiveDrop, Transmitter,
-};
+use crate::policer::Policer;
+use crate::propagation::Propagation;
+use crate::random::{Purpose, Random};
+use crate::reordering::Reordering;
+use crate::reordering_line::ReorderingLine;
+use crate::schedule::Schedule;
+use crate::selective_drop::{Payload, SelectiveDrop};
+use crate::transmitter::Transmitter;
 
 /// The times at which a scenario's run is measured.
 pub fn schedule(scenario: &Scenario) -> Schedule {

@@ -4,7 +4,7 @@ use fairpace_results::Completions;
 use hdrhistogram::Histogram;
 
 use crate::link_meter::growing_histogram;
-use crate::{Nanos, SECOND};
+use crate::time::{Nanos, SECOND};
 
 /// Slowdowns are kept in thousandths: three digits of a slowdown of 1.
 const SLOWDOWN_UNIT: f64 = 1e3;
@@ -167,7 +167,7 @@ impl Transfers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MS;
+    use crate::time::MS;
 
     #[test]
     fn the_ideal_is_handshake_propagation_and_narrowest_link() {

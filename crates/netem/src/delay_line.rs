@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::{Departed, Fate, Nanos, Packet, Propagation};
+use crate::packet::{Departed, Fate, Packet};
+use crate::propagation::Propagation;
+use crate::time::Nanos;
 
 /// Holds every packet as long as its [`Propagation`] says, and keeps the order.
 #[derive(Debug, Clone)]
@@ -64,7 +66,7 @@ impl<T> DelayLine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EcnField;
+    use fairpace_results::observer::EcnField;
 
     #[test]
     fn every_packet_leaves_after_the_delay_in_order() {

@@ -1,9 +1,14 @@
 //! One type for all parts of a path, with static dispatch.
 
-use crate::{
-    DelayLine, Departed, Duplication, Link, Loss, Nanos, Packet, Payload, Reordering, ReorderingLine,
-    SelectiveDrop,
-};
+use crate::delay_line::DelayLine;
+use crate::duplication::Duplication;
+use crate::link::Link;
+use crate::loss::Loss;
+use crate::packet::{Departed, Packet};
+use crate::reordering::Reordering;
+use crate::reordering_line::ReorderingLine;
+use crate::selective_drop::{Payload, SelectiveDrop};
+use crate::time::Nanos;
 
 /// A part of a path that packets pass.
 ///

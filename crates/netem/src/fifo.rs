@@ -3,10 +3,16 @@
 use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
+use fairpace_results::observer::EcnField;
 use fairpace_scenario::Limit;
 
 use crate::aqm::{Action, Red, RedState};
-use crate::{EcnField, LinkMeter, Nanos, Packet, Random, Schedule, Transmitter};
+use crate::link_meter::LinkMeter;
+use crate::packet::Packet;
+use crate::random::Random;
+use crate::schedule::Schedule;
+use crate::time::Nanos;
+use crate::transmitter::Transmitter;
 
 /// What a [`Fifo`] keeps of a packet, for its meter. A deep queue holds a million packets, so this takes half
 /// a cache line.

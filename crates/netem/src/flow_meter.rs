@@ -3,8 +3,8 @@
 use fairpace_results::{FlowSeries, FlowSummary};
 
 use crate::percentiles::Percentiles;
-use crate::schedule::{Boundaries, Metered};
-use crate::{Nanos, SECOND, Schedule};
+use crate::schedule::{Boundaries, Metered, Schedule};
+use crate::time::{Nanos, SECOND};
 
 /// Totals since the start of the run. Those of the measurement window or of an interval are differences of
 /// two of them.
@@ -203,7 +203,7 @@ impl Metered for FlowMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MS;
+    use crate::time::MS;
 
     #[test]
     fn window_and_intervals_are_counted_separately() {

@@ -3,7 +3,7 @@
 use fairpace_scenario::{Media, WHOLE_PPB};
 
 use crate::random::Random;
-use crate::{Nanos, SECOND};
+use crate::time::{Nanos, SECOND};
 
 /// The synthetic codec of RFC 8593, section 5, in its steady state, with key frames.
 ///

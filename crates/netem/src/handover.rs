@@ -3,7 +3,7 @@
 use fairpace_scenario::{Handover, Scenario, ns};
 
 use crate::random::{Purpose, Random};
-use crate::{MS, Nanos};
+use crate::time::{MS, Nanos};
 
 /// Steps of a link: from when on, and the value.
 type Steps<T> = Vec<(Nanos, T)>;
@@ -65,7 +65,7 @@ mod tests {
     use fairpace_scenario::Link;
 
     use super::*;
-    use crate::SECOND;
+    use crate::time::SECOND;
 
     /// A day of handovers every 15 s, from 50 to 100 Mbit/s and 0 to 12 ms, with outages of 100 ms.
     fn scenario(seed: u64) -> Scenario {

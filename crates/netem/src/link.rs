@@ -4,7 +4,13 @@ use std::collections::VecDeque;
 
 use fairpace_results::{LinkSummary, LossBursts};
 
-use crate::{AqmQueue, Departed, Departure, Fate, Fifo, LinkMeter, Loss, Nanos, Packet, Policer};
+use crate::aqm_queue::AqmQueue;
+use crate::fifo::{Departure, Fifo};
+use crate::link_meter::LinkMeter;
+use crate::loss::Loss;
+use crate::packet::{Departed, Fate, Packet};
+use crate::policer::Policer;
+use crate::time::Nanos;
 
 /// A queue with what may happen to packets before and behind it.
 ///
@@ -243,7 +249,12 @@ impl<T: Copy> Link<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EcnField, Limit, Random, SECOND, Schedule, Transmitter};
+    use crate::random::Random;
+    use crate::schedule::Schedule;
+    use crate::time::SECOND;
+    use crate::transmitter::Transmitter;
+    use fairpace_results::observer::EcnField;
+    use fairpace_scenario::Limit;
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND / 10, end: SECOND };
 

@@ -4,8 +4,8 @@ use fairpace_results::{LinkSeries, LinkSummary};
 use hdrhistogram::Histogram;
 
 use crate::aqm::DropReason;
-use crate::schedule::{Boundaries, Metered};
-use crate::{Nanos, SECOND, Schedule};
+use crate::schedule::{Boundaries, Metered, Schedule};
+use crate::time::{Nanos, SECOND};
 
 /// Longer waits are taken for this long.
 const LONGEST_WAIT: Nanos = 1_000 * SECOND;
@@ -365,7 +365,7 @@ impl Metered for LinkMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MS;
+    use crate::time::MS;
     use proptest::prelude::*;
 
     fn meter(window: (Nanos, Nanos)) -> LinkMeter {

@@ -4,7 +4,7 @@ use fairpace_results::LossBursts;
 use fairpace_scenario::{Burst, BurstLength, ns};
 
 use crate::random::{Random, WHOLE_PPB};
-use crate::{Nanos, SECOND};
+use crate::time::{Nanos, SECOND};
 
 /// Decides which packets are lost.
 ///

@@ -8,7 +8,8 @@ use fairpace_scenario::{Media, ns};
 use crate::flow_meter::MANY;
 use crate::frames::Frames;
 use crate::percentiles::Percentiles;
-use crate::{Nanos, SECOND, Schedule};
+use crate::schedule::Schedule;
+use crate::time::{Nanos, SECOND};
 
 /// A frame that is not complete by then is lost, and its packets are no longer waited for: a waiting time is
 /// part of the definition of loss (RFC 7680, Tmax). 10 s is as long as the longest deadline.
@@ -202,7 +203,7 @@ impl MediaMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MS;
+    use crate::time::MS;
 
     /// Frames every 100 ms with a deadline of 150 ms; metrics from 1 s to 2 s of 3 s.
     fn meter() -> MediaMeter {

@@ -1,9 +1,15 @@
 //! A scenario's path as elements and routes. Drivers add a clock and the hosts.
 
-use crate::{
-    DelayLine, Element, Ideal, Link, Loss, Nanos, Packet, Payload, Propagation, Purpose, Pushed,
-    SelectiveDrop,
-};
+use crate::completions::Ideal;
+use crate::delay_line::DelayLine;
+use crate::element::{Element, Pushed};
+use crate::link::Link;
+use crate::loss::Loss;
+use crate::packet::Packet;
+use crate::propagation::Propagation;
+use crate::random::Purpose;
+use crate::selective_drop::{Payload, SelectiveDrop};
+use crate::time::Nanos;
 
 /// All elements of a scenario, and the hops that each flow's packets take through them.
 #[derive(Debug, Clone)]
@@ -228,11 +234,15 @@ impl OwnPath {
 mod tests {
     use std::time::Duration;
 
+    use fairpace_results::observer::EcnField;
     use fairpace_scenario::{Cc, Flow, Line, Link as LinkSettings, Scenario};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Content, EcnField, MS, SECOND, Schedule, build};
+    use crate::build;
+    use crate::schedule::Schedule;
+    use crate::selective_drop::Content;
+    use crate::time::{MS, SECOND};
 
     /// Packets without content.
     macro_rules! payload {

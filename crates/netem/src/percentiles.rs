@@ -5,8 +5,8 @@
 
 use hdrhistogram::Histogram;
 
-use crate::Nanos;
 use crate::link_meter::growing_histogram;
+use crate::time::Nanos;
 
 /// Values to two or three digits or half a microsecond, whichever is coarser.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::SECOND;
+    use crate::time::SECOND;
 
     /// Both ends, both tails and the middle.
     const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.95, 0.99, 1.0];

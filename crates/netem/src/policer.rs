@@ -1,6 +1,6 @@
 //! A policer: it drops packets above a rate, without a queue (RFC 2475).
 
-use crate::{Nanos, SECOND};
+use crate::time::{Nanos, SECOND};
 
 /// A token bucket, as Linux's act_police. It fills at a rate up to a burst and begins full. A packet conforms
 /// if there are tokens for its bytes, and takes them. A packet that is dropped takes none.

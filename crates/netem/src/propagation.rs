@@ -1,7 +1,7 @@
 //! Propagation in order: a delay that may change, jitter, Wi-Fi, aggregation.
 
-use crate::Nanos;
 use crate::random::Random;
+use crate::time::Nanos;
 use crate::wifi::Wifi;
 
 /// Computes when a packet that enters arrives. It keeps the order: when the delay falls, packets catch up
@@ -142,7 +142,7 @@ impl Propagation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Purpose;
+    use crate::random::Purpose;
 
     fn random() -> Random {
         Random::stream(1, Purpose::AckJitter, 0)

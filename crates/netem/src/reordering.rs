@@ -1,6 +1,10 @@
 //! Reordering: some packets are delayed, and those behind them overtake them (RFC 4737).
 
-use crate::{DelayLine, Departed, Nanos, Packet, Propagation, Random};
+use crate::delay_line::DelayLine;
+use crate::packet::{Departed, Packet};
+use crate::propagation::Propagation;
+use crate::random::Random;
+use crate::time::Nanos;
 
 /// Delays a share of the packets by a constant time. The delayed packets keep their order.
 #[derive(Debug, Clone)]
@@ -52,7 +56,7 @@ impl<T> Reordering<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EcnField;
+    use fairpace_results::observer::EcnField;
 
     #[test]
     fn a_share_of_the_packets_leaves_later_and_in_order() {

@@ -3,7 +3,9 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use crate::{Departed, Fate, Nanos, Packet, Random};
+use crate::packet::{Departed, Fate, Packet};
+use crate::random::Random;
+use crate::time::Nanos;
 
 /// Delays each packet by a constant and a random time, independently of others. Packets that leave at the
 /// same time keep their order.
@@ -95,7 +97,7 @@ impl<T> ReorderingLine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EcnField;
+    use fairpace_results::observer::EcnField;
 
     fn packet(seq: u64) -> Packet<u64> {
         Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload: seq }

@@ -1,6 +1,6 @@
 //! When a run is measured: the boundaries of its intervals and of its measurement window.
 
-use crate::Nanos;
+use crate::time::Nanos;
 
 /// The times of a run's measurements. An event at time `t` belongs to the measurement window when `from <= t
 /// < to`, and to the interval that ends first after `t`.

@@ -3,7 +3,7 @@
 use fairpace_results::DropSummary;
 use fairpace_scenario::{Dropped, Drops, PacketKind};
 
-use crate::Nanos;
+use crate::time::Nanos;
 
 /// What a packet is, as far as it is dropped by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -207,7 +207,7 @@ impl SelectiveDrop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SECOND;
+    use crate::time::SECOND;
 
     const WINDOW: (Nanos, Nanos) = (10, SECOND);
 

@@ -1,7 +1,8 @@
 //! What an application writes, and when.
 
+use crate::frames::Frames;
 use crate::random::Random;
-use crate::{Frames, Nanos, SECOND};
+use crate::time::{Nanos, SECOND};
 
 /// How an application writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairpace_scenario::OPPORTUNITY_BYTES;
 
-use crate::{MS, Nanos, SECOND};
+use crate::time::{MS, Nanos, SECOND};
 
 /// Sends one packet after the other and computes when each has left, as soon as it is known to be next.
 ///

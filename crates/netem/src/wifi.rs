@@ -3,7 +3,7 @@
 use fairpace_scenario::WHOLE_PPB;
 
 use crate::random::Random;
-use crate::{MS, Nanos};
+use crate::time::{MS, Nanos};
 
 /// From one attempt to send to the next while the channel is in use.
 const DEFERRAL: Nanos = MS;

@@ -6,8 +6,10 @@
 //! until one has waited less.
 
 use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
-use crate::{EcnField, Limit, Nanos, Packet};
-use fairpace_scenario::Codel;
+use crate::packet::Packet;
+use crate::time::Nanos;
+use fairpace_results::observer::EcnField;
+use fairpace_scenario::{Codel, Limit};
 
 /// The queue that CoDel dequeues from.
 pub(super) trait Head<T> {
@@ -178,7 +180,7 @@ impl<T> CodelQueue<T> {
 mod tests {
     use super::super::testing::{Recorded, packet};
     use super::*;
-    use crate::MS;
+    use crate::time::MS;
 
     const RFC: Codel = Codel {
         target_ns: 5 * MS,

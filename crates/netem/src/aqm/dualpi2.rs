@@ -16,9 +16,11 @@
 //! 16 ms.
 
 use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
+use crate::packet::Packet;
 use crate::random::WHOLE_PPB;
-use crate::{EcnField, Limit, MS, Nanos, Packet, SECOND};
-use fairpace_scenario::DualPi2;
+use crate::time::{MS, Nanos, SECOND};
+use fairpace_results::observer::EcnField;
+use fairpace_scenario::{DualPi2, Limit};
 
 // Gains of the controller by the worst RTT: alpha = 0.1 Tupdate / RTT_max^2 and beta = 0.3 / RTT_max, Hz (RFC
 // 9332, appendix A.1).

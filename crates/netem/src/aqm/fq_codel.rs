@@ -6,8 +6,10 @@
 
 use super::codel::{Control, Head};
 use super::ring::{DropReason, Sink, Waiting};
-use crate::{Limit, Nanos, Packet, Random};
-use fairpace_scenario::FqCodel;
+use crate::packet::Packet;
+use crate::random::Random;
+use crate::time::Nanos;
+use fairpace_scenario::{FqCodel, Limit};
 
 /// A turn is worth at least this many bytes: with less, buckets would be passed over repeatedly for one
 /// packet.
@@ -295,7 +297,8 @@ impl<T: Copy> Slab<T> {
 mod tests {
     use super::super::testing::Recorded;
     use super::*;
-    use crate::{EcnField, MS};
+    use crate::time::MS;
+    use fairpace_results::observer::EcnField;
     use fairpace_scenario::Codel;
 
     /// CoDel that never drops.

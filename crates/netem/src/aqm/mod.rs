@@ -15,9 +15,12 @@ pub use fairpace_scenario::{Codel, DualPi2, FqCodel, Pie, Queue, Red, RedRules};
 pub(crate) use red::{Action, RedState};
 pub use ring::{DropReason, Sink};
 
-use crate::{Limit, Nanos, Packet, Random};
+use crate::packet::Packet;
+use crate::random::Random;
+use crate::time::Nanos;
 use codel::CodelQueue;
 use dualpi2::DualPi2Queue;
+use fairpace_scenario::Limit;
 use fq_codel::FqCodelQueue;
 use pie::PieQueue;
 use red::RedQueue;

@@ -9,8 +9,10 @@
 //! update without delay.
 
 use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
-use crate::{Limit, MS, Nanos, Packet, Random, SECOND};
-use fairpace_scenario::Pie;
+use crate::packet::Packet;
+use crate::random::Random;
+use crate::time::{MS, Nanos, SECOND};
+use fairpace_scenario::{Limit, Pie};
 
 // Change of the probability per second of delay beyond the target (alpha), and per second by which the delay
 // has grown (beta).
@@ -187,7 +189,7 @@ impl Control {
 mod tests {
     use super::super::testing::{Recorded, packet};
     use super::*;
-    use crate::EcnField;
+    use fairpace_results::observer::EcnField;
 
     const RFC: Pie = Pie { target_ns: 15 * MS, update_ns: 15 * MS, ecn: false };
 

@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::{EcnField, Limit, Nanos, Packet};
+use crate::packet::Packet;
+use crate::time::Nanos;
+use fairpace_results::observer::EcnField;
+use fairpace_scenario::Limit;
 
 /// A full packet with its Ethernet header: Linux's MTU of an Ethernet device (`psched_mtu`).
 pub(super) const MTU_BYTES: u64 = 1514;

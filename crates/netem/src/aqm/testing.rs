@@ -1,7 +1,8 @@
 //! What the tests of all disciplines share.
 
 use super::ring::{DropReason, Sink};
-use crate::{EcnField, Packet};
+use crate::packet::Packet;
+use fairpace_results::observer::EcnField;
 
 /// Records everything that a discipline reports.
 #[derive(Debug, Clone, PartialEq, Eq)]

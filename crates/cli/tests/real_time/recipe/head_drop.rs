@@ -2,7 +2,9 @@
 //! (Lakshman, Neidhardt and Ott, "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996).
 
 use super::ring::{DropReason, Ring, Sink, Waiting};
-use crate::{Limit, Nanos, Packet};
+use crate::packet::Packet;
+use crate::time::Nanos;
+use fairpace_scenario::Limit;
 
 /// A FIFO that drops from its head.
 #[derive(Debug, Clone)]

@@ -2,7 +2,8 @@
 
 use super::settings::{MOST_BYTES, Verdict, power, weight, weight_log};
 use crate::aqm::ring::MTU_BYTES;
-use crate::{Nanos, Random, SECOND};
+use crate::random::Random;
+use crate::time::{Nanos, SECOND};
 use fairpace_scenario::Red;
 
 #[derive(Debug, Clone)]

@@ -14,8 +14,8 @@
 
 use super::settings::{MOST_BYTES, Verdict, weight, weight_log};
 use crate::aqm::ring::MTU_BYTES;
-use crate::random::WHOLE_PPB;
-use crate::{Nanos, Random, SECOND};
+use crate::random::{Random, WHOLE_PPB};
+use crate::time::{Nanos, SECOND};
 use fairpace_scenario::Red;
 
 // Cells of the table by which idle time ages the average, and the largest shift in one of them.

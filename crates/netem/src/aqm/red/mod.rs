@@ -14,8 +14,11 @@ mod linux;
 mod settings;
 
 use super::ring::{DropReason, Ring, Sink, Waiting, mark};
-use crate::{EcnField, Limit, Nanos, Packet, Random};
-use fairpace_scenario::{Red, RedRules};
+use crate::packet::Packet;
+use crate::random::Random;
+use crate::time::Nanos;
+use fairpace_results::observer::EcnField;
+use fairpace_scenario::{Limit, Red, RedRules};
 use floyd::Floyd;
 use linux::Linux;
 use settings::Verdict;
@@ -141,8 +144,8 @@ mod tests {
     use super::settings::{power, weight, weight_log};
     use super::testing::{FLOYD, MANUAL, RATE_BPS};
     use super::*;
-    use crate::MS;
     use crate::aqm::ring::MTU_BYTES;
+    use crate::time::MS;
 
     #[test]
     fn the_weight_is_the_one_that_tc_computes() {
@@ -189,7 +192,7 @@ mod tests {
         let (mut recorded, mut dropped) = (Recorded::default(), Vec::new());
         let mut queue = RedQueue::new(settings, RATE_BPS, limit, Random::new(7));
         for i in 0..1000 {
-            let packet = crate::Packet { ecn, ..packet(1514, i) };
+            let packet = Packet { ecn, ..packet(1514, i) };
             dropped.extend(queue.enqueue(0, packet, &mut recorded).err());
         }
         let early = dropped.iter().filter(|d| d.1 == DropReason::Early).count();

@@ -1,8 +1,8 @@
 //! What the tests of both kinds of RED share.
 
 use super::settings::Verdict;
-use crate::Random;
 use crate::aqm::ring::MTU_BYTES;
+use crate::random::Random;
 use fairpace_scenario::{Red, RedRules};
 
 /// The example of tc's manual, in full packets: 30 and 90 of them, bursts of 55.
