@@ -4,24 +4,24 @@
 use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario, ns};
 
 use crate::aqm::Discipline;
-use crate::aqm_queue::AqmQueue;
-use crate::completions::Ideal;
-use crate::delay_line::DelayLine;
-use crate::duplication::Duplication;
-use crate::element::Element;
-use crate::fifo::Fifo;
+use crate::elements::aqm_queue::AqmQueue;
+use crate::elements::delay_line::DelayLine;
+use crate::elements::duplication::Duplication;
+use crate::elements::element::Element;
+use crate::elements::fifo::Fifo;
+use crate::elements::link::Link;
+use crate::elements::loss::{ImpossibleLoss, Loss};
+use crate::elements::policer::Policer;
+use crate::elements::propagation::Propagation;
+use crate::elements::reordering::Reordering;
+use crate::elements::reordering_line::ReorderingLine;
+use crate::elements::selective_drop::{Payload, SelectiveDrop};
+use crate::elements::transmitter::Transmitter;
 use crate::handover::{delay_steps, rate_steps};
-use crate::link::Link;
-use crate::loss::{ImpossibleLoss, Loss};
+use crate::meters::completions::Ideal;
+use crate::meters::schedule::Schedule;
 use crate::network::{self, Network, OwnPath, Path};
-use crate::policer::Policer;
-use crate::propagation::Propagation;
 use crate::random::{Purpose, Random};
-use crate::reordering::Reordering;
-use crate::reordering_line::ReorderingLine;
-use crate::schedule::Schedule;
-use crate::selective_drop::{Payload, SelectiveDrop};
-use crate::transmitter::Transmitter;
 
 /// The times at which a scenario's run is measured.
 pub fn schedule(scenario: &Scenario) -> Schedule {

@@ -7,73 +7,61 @@
 //! as payload, under the testbed's real one. Times passed to an element never go back, and everything due
 //! before `now` is polled before a packet is pushed at `now`.
 //!
-//! [`build::network`] makes the elements and routes of a scenario; drivers add a clock and hosts. The meters
-//! compute utilization, queueing delay, backlog shares and path RTTs, and [`record()`] makes a run's summary
-//! and series of them.
-//!
 //! This crate has no sockets and no timers (`fairpace-testbed`), no TCP (`fairpace-tcp`), and no definitions
 //! of derived metrics such as Jain's index (`fairpace-results`).
+//!
+//! Its source has four folders, and no file in them reads a [`Scenario`](fairpace_scenario::Scenario):
+//!
+//! - `elements`: what packets pass, and its parts;
+//! - [`aqm`]: the queue disciplines of a link;
+//! - `meters`: what is measured, and when;
+//! - `traffic`: what applications write.
+//!
+//! The files beside the folders are what all of them use (`packet`, `time`, `random`), and what joins them:
+//! [`build::network`] makes the elements and routes of a scenario, drivers add a clock and hosts, and
+//! [`record()`] makes a run's summary and series of what the meters have measured.
 
 #![forbid(unsafe_code)]
 
 pub mod aqm;
 pub mod build;
 
-mod aqm_queue;
-mod completions;
-mod delay_line;
-mod duplication;
-mod element;
+mod elements;
 mod fairness;
-mod fifo;
-mod flow_meter;
-mod frames;
 mod handover;
-mod link;
-mod link_meter;
-mod loss;
-mod media_meter;
+mod meters;
 mod network;
 mod packet;
-mod percentiles;
-mod policer;
-mod propagation;
 mod random;
 mod record;
-mod reordering;
-mod reordering_line;
-mod schedule;
-mod selective_drop;
-mod source;
 mod time;
-mod transmitter;
-mod wifi;
+mod traffic;
 
-pub use aqm_queue::AqmQueue;
-pub use completions::{Ideal, Transfers};
-pub use delay_line::DelayLine;
-pub use duplication::Duplication;
-pub use element::{Element, Pushed};
+pub use elements::aqm_queue::AqmQueue;
+pub use elements::delay_line::DelayLine;
+pub use elements::duplication::Duplication;
+pub use elements::element::{Element, Pushed};
+pub use elements::fifo::{Departure, Fifo};
+pub use elements::link::{Link, Transit};
+pub use elements::loss::{ImpossibleLoss, Loss};
+pub use elements::policer::Policer;
+pub use elements::propagation::Propagation;
+pub use elements::reordering::Reordering;
+pub use elements::reordering_line::ReorderingLine;
+pub use elements::selective_drop::{Content, Payload, SelectiveDrop};
+pub use elements::transmitter::Transmitter;
 pub use fairpace_results::observer::EcnField;
 pub use fairpace_scenario::{Burst, BurstLength, Limit};
-pub use fifo::{Departure, Fifo};
-pub use flow_meter::{FlowMeter, Sent};
-pub use frames::Frames;
 pub use handover::rate_steps;
-pub use link::{Link, Transit};
-pub use link_meter::LinkMeter;
-pub use loss::{ImpossibleLoss, Loss};
-pub use media_meter::{MediaMeter, part};
+pub use meters::completions::{Ideal, Transfers};
+pub use meters::flow_meter::{FlowMeter, Sent};
+pub use meters::link_meter::LinkMeter;
+pub use meters::media_meter::{MediaMeter, part};
+pub use meters::schedule::{Boundaries, Boundary, Schedule};
 pub use network::{Direction, Hop, Network, OwnPath, Path};
 pub use packet::{Departed, Fate, Packet};
-pub use policer::Policer;
-pub use propagation::Propagation;
 pub use random::{Purpose, Random};
 pub use record::{Measured, record};
-pub use reordering::Reordering;
-pub use reordering_line::ReorderingLine;
-pub use schedule::{Boundaries, Boundary, Schedule};
-pub use selective_drop::{Content, Payload, SelectiveDrop};
-pub use source::{Offer, Pattern, Source};
 pub use time::{MS, Nanos, SECOND};
-pub use transmitter::Transmitter;
+pub use traffic::frames::Frames;
+pub use traffic::source::{Offer, Pattern, Source};

@@ -1,14 +1,14 @@
 //! A scenario's path as elements and routes. Drivers add a clock and the hosts.
 
-use crate::completions::Ideal;
-use crate::delay_line::DelayLine;
-use crate::element::{Element, Pushed};
-use crate::link::Link;
-use crate::loss::Loss;
+use crate::elements::delay_line::DelayLine;
+use crate::elements::element::{Element, Pushed};
+use crate::elements::link::Link;
+use crate::elements::loss::Loss;
+use crate::elements::propagation::Propagation;
+use crate::elements::selective_drop::{Payload, SelectiveDrop};
+use crate::meters::completions::Ideal;
 use crate::packet::Packet;
-use crate::propagation::Propagation;
 use crate::random::Purpose;
-use crate::selective_drop::{Payload, SelectiveDrop};
 use crate::time::Nanos;
 
 /// All elements of a scenario, and the hops that each flow's packets take through them.
@@ -240,8 +240,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::schedule::Schedule;
-    use crate::selective_drop::Content;
+    use crate::elements::selective_drop::Content;
+    use crate::meters::schedule::Schedule;
     use crate::time::{MS, SECOND};
 
     /// Packets without content.

@@ -8,11 +8,11 @@ use fairpace_results::{
 use fairpace_scenario::quantity::{PACKET_BYTES, show_time};
 use fairpace_scenario::{self as scenario, BurstLength, Scenario};
 
+use crate::elements::link::Link;
+use crate::elements::selective_drop::{Payload, SelectiveDrop};
 use crate::fairness::derive_fairness;
-use crate::link::Link;
-use crate::link_meter::LinkMeter;
+use crate::meters::link_meter::LinkMeter;
 use crate::network::Network;
-use crate::selective_drop::{Payload, SelectiveDrop};
 use crate::time::{Nanos, SECOND};
 
 /// What a driver adds to the measurements of the links.

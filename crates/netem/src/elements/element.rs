@@ -1,13 +1,13 @@
 //! One type for all parts of a path, with static dispatch.
 
-use crate::delay_line::DelayLine;
-use crate::duplication::Duplication;
-use crate::link::Link;
-use crate::loss::Loss;
+use crate::elements::delay_line::DelayLine;
+use crate::elements::duplication::Duplication;
+use crate::elements::link::Link;
+use crate::elements::loss::Loss;
+use crate::elements::reordering::Reordering;
+use crate::elements::reordering_line::ReorderingLine;
+use crate::elements::selective_drop::{Payload, SelectiveDrop};
 use crate::packet::{Departed, Packet};
-use crate::reordering::Reordering;
-use crate::reordering_line::ReorderingLine;
-use crate::selective_drop::{Payload, SelectiveDrop};
 use crate::time::Nanos;
 
 /// A part of a path that packets pass.

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use fairpace_results::{LinkSummary, LossBursts};
 
-use crate::aqm_queue::AqmQueue;
-use crate::fifo::{Departure, Fifo};
-use crate::link_meter::LinkMeter;
-use crate::loss::Loss;
+use crate::elements::aqm_queue::AqmQueue;
+use crate::elements::fifo::{Departure, Fifo};
+use crate::elements::loss::Loss;
+use crate::elements::policer::Policer;
+use crate::meters::link_meter::LinkMeter;
 use crate::packet::{Departed, Fate, Packet};
-use crate::policer::Policer;
 use crate::time::Nanos;
 
 /// A queue with what may happen to packets before and behind it.
@@ -249,10 +249,10 @@ impl<T: Copy> Link<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::elements::transmitter::Transmitter;
+    use crate::meters::schedule::Schedule;
     use crate::random::Random;
-    use crate::schedule::Schedule;
     use crate::time::SECOND;
-    use crate::transmitter::Transmitter;
     use fairpace_results::observer::EcnField;
     use fairpace_scenario::Limit;
 

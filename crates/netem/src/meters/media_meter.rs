@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use fairpace_results::MediaSummary;
 use fairpace_scenario::{Media, ns};
 
-use crate::flow_meter::MANY;
-use crate::frames::Frames;
-use crate::percentiles::Percentiles;
-use crate::schedule::Schedule;
+use crate::meters::flow_meter::MANY;
+use crate::meters::percentiles::Percentiles;
+use crate::meters::schedule::Schedule;
 use crate::time::{Nanos, SECOND};
+use crate::traffic::frames::Frames;
 
 /// A frame that is not complete by then is lost, and its packets are no longer waited for: a waiting time is
 /// part of the definition of loss (RFC 7680, Tmax). 10 s is as long as the longest deadline.

@@ -5,7 +5,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::link_meter::growing_histogram;
+use crate::meters::link_meter::growing_histogram;
 use crate::time::Nanos;
 
 /// Values to two or three digits or half a microsecond, whichever is coarser.

@@ -1,8 +1,8 @@
 //! Reordering: some packets are delayed, and those behind them overtake them (RFC 4737).
 
-use crate::delay_line::DelayLine;
+use crate::elements::delay_line::DelayLine;
+use crate::elements::propagation::Propagation;
 use crate::packet::{Departed, Packet};
-use crate::propagation::Propagation;
 use crate::random::Random;
 use crate::time::Nanos;
 

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::elements::propagation::Propagation;
 use crate::packet::{Departed, Fate, Packet};
-use crate::propagation::Propagation;
 use crate::time::Nanos;
 
 /// Holds every packet as long as its [`Propagation`] says, and keeps the order.

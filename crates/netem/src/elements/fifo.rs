@@ -7,12 +7,12 @@ use fairpace_results::observer::EcnField;
 use fairpace_scenario::Limit;
 
 use crate::aqm::{Action, Red, RedState};
-use crate::link_meter::LinkMeter;
+use crate::elements::transmitter::Transmitter;
+use crate::meters::link_meter::LinkMeter;
+use crate::meters::schedule::Schedule;
 use crate::packet::Packet;
 use crate::random::Random;
-use crate::schedule::Schedule;
 use crate::time::Nanos;
-use crate::transmitter::Transmitter;
 
 /// What a [`Fifo`] keeps of a packet, for its meter. A deep queue holds a million packets, so this takes half
 /// a cache line.

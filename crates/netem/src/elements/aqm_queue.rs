@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use fairpace_results::LinkSummary;
 
 use crate::aqm::{Discipline, DropReason, Sink};
-use crate::link_meter::LinkMeter;
+use crate::elements::transmitter::Transmitter;
+use crate::meters::link_meter::LinkMeter;
+use crate::meters::schedule::Schedule;
 use crate::packet::{Departed, Fate, Packet};
-use crate::schedule::Schedule;
 use crate::time::Nanos;
-use crate::transmitter::Transmitter;
 
 /// A link whose queue decides which packet is next, or is dropped, only when the transmitter is free.
 ///

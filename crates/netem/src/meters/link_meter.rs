@@ -4,7 +4,7 @@ use fairpace_results::{LinkSeries, LinkSummary};
 use hdrhistogram::Histogram;
 
 use crate::aqm::DropReason;
-use crate::schedule::{Boundaries, Metered, Schedule};
+use crate::meters::schedule::{Boundaries, Metered, Schedule};
 use crate::time::{Nanos, SECOND};
 
 /// Longer waits are taken for this long.

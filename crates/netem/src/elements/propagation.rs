@@ -1,8 +1,8 @@
 //! Propagation in order: a delay that may change, jitter, Wi-Fi, aggregation.
 
+use crate::elements::wifi::Wifi;
 use crate::random::Random;
 use crate::time::Nanos;
-use crate::wifi::Wifi;
 
 /// Computes when a packet that enters arrives. It keeps the order: when the delay falls, packets catch up
 /// with those ahead, but do not overtake them.

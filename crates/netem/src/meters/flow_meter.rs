@@ -2,8 +2,8 @@
 
 use fairpace_results::{FlowSeries, FlowSummary};
 
-use crate::percentiles::Percentiles;
-use crate::schedule::{Boundaries, Metered, Schedule};
+use crate::meters::percentiles::Percentiles;
+use crate::meters::schedule::{Boundaries, Metered, Schedule};
 use crate::time::{Nanos, SECOND};
 
 /// Totals since the start of the run. Those of the measurement window or of an interval are differences of

@@ -3,7 +3,7 @@
 use fairpace_results::Completions;
 use hdrhistogram::Histogram;
 
-use crate::link_meter::growing_histogram;
+use crate::meters::link_meter::growing_histogram;
 use crate::time::{Nanos, SECOND};
 
 /// Slowdowns are kept in thousandths: three digits of a slowdown of 1.

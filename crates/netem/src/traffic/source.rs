@@ -1,8 +1,8 @@
 //! What an application writes, and when.
 
-use crate::frames::Frames;
 use crate::random::Random;
 use crate::time::{Nanos, SECOND};
+use crate::traffic::frames::Frames;
 
 /// How an application writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
