@@ -12,11 +12,13 @@ use crate::header::{DATAGRAM_HEADER_BYTES, EpochSegment, Header, Kind, ecn, segm
 use crate::host_view::HostView;
 use crate::observe;
 use crate::receiver_side::ReceiverSide;
+use crate::slot::Slot;
 
 /// A connection. Its fields are in the order in which events read them, see
 /// docs/decisions/0004-repr-c-field-order.md.
 #[repr(C, align(64))]
 pub(crate) struct Connection {
+    pub(crate) slot: Slot,
     pub(crate) receiver_side: ReceiverSide,
     pub(crate) sender: Sender<HostView>,
     application: Application,
@@ -69,6 +71,7 @@ struct ForwardPath<'a, 'd, O> {
     now: Nanos,
     dispatch: &'a mut Dispatch<'d>,
     flow: &'a mut Flow,
+    slot: &'a mut Slot,
     receiver_side: &'a mut ReceiverSide,
     /// Packets for their first hop.
     packets: &'a mut Vec<Packet<Header>>,
@@ -80,7 +83,7 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
     fn send(&mut self, segment: Segment) {
         self.flow.counts.entered_pkts += 1;
         if O::ON {
-            self.observer.sent(self.now, self.receiver_side.id, &observe::segment(&segment));
+            self.observer.sent(self.now, self.slot.id, &observe::segment(&segment));
         }
         if let Dispatch::Epoch(segments) = self.dispatch {
             segments.push(EpochSegment { segment, leaves: NEVER });
@@ -88,15 +91,9 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
         }
         let ahead_us = Header::ahead_us(&segment, self.now);
         let hop = Hop::first(Direction::Forward);
-        let payload = Header {
-            slot: self.receiver_side.slot,
-            hop,
-            ahead_us,
-            arrived_ce: false,
-            kind: Kind::Segment,
-            segment,
-        };
-        let ConnectionId { flow, index: connection } = self.receiver_side.id;
+        let payload =
+            Header { slot: self.slot.index, hop, ahead_us, arrived_ce: false, kind: Kind::Segment, segment };
+        let ConnectionId { flow, index: connection } = self.slot.id;
         let packet = Packet {
             flow,
             connection,
@@ -110,6 +107,7 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
     #[cold]
     fn fail(&mut self) {
         self.flow.failed += 1;
+        self.slot.stop_application();
         self.receiver_side.give_up();
     }
 }
@@ -119,10 +117,25 @@ impl<O: Observer> ForwardPath<'_, '_, O> {
     #[inline(always)] // as `send`
     fn enter(&mut self, packet: Packet<Header>) {
         if let Dispatch::FastPath(link) = self.dispatch {
-            link.carry(self.now, packet, self.flow, self.receiver_side, self.observer);
+            link.carry(self.now, packet, self.flow, self.slot, self.receiver_side, self.observer);
         } else {
             self.packets.push(packet);
         }
+    }
+
+    /// The connection's first transfer begins, if it has an end.
+    fn begin_first_transfer(&mut self) {
+        if self.receiver_side.is_finite() {
+            self.flow.transfers.begins(self.now);
+        }
+    }
+
+    /// A response begins. Returns its number of packets; `None`: the flow has no responses.
+    fn begin_response(&mut self) -> Option<u64> {
+        let (bytes, _) = self.flow.connection.responses?;
+        self.receiver_side.expect(self.now, bytes, self.flow);
+        self.flow.transfers.begins(self.now);
+        Some(self.flow.pkts(bytes))
     }
 
     /// Sends a frame of `bytes` in datagrams, all at once. Returns their number.
@@ -130,7 +143,7 @@ impl<O: Observer> ForwardPath<'_, '_, O> {
         let pkts = bytes.div_ceil(self.flow.datagram_payload_bytes());
         let Some(media) = &mut self.flow.media else { return 0 };
         let first = media.written(self.now, bytes, pkts);
-        let ReceiverSide { slot, id: ConnectionId { flow, index: connection }, .. } = *self.receiver_side;
+        let Slot { index: slot, id: ConnectionId { flow, index: connection }, .. } = *self.slot;
         for index in 0..pkts {
             self.flow.counts.entered_pkts += 1;
             let segment = Segment { seq: first + index, sent: self.now, ..Segment::default() };
@@ -157,7 +170,8 @@ impl Connection {
         let config = &flow.connection;
         let bytes = config.responses.map(|(bytes, _)| bytes).or(size_bytes);
         Connection {
-            receiver_side: ReceiverSide::new(flow, id, slot, start, bytes),
+            slot: Slot::new(slot, id, start, flow.acks_take_links),
+            receiver_side: ReceiverSide::new(flow, start, bytes),
             sender: Sender::new(config.sender, random, config.algorithm.clone()),
             application: Application::new(flow.source(size_bytes, start)),
             sent_before: Sent::default(),
@@ -174,7 +188,8 @@ impl Connection {
         let clamps = self.clamps();
         self.clamps_before = (clamps != Clamps::default()).then(|| Box::new(clamps));
         self.sender.reset(config.sender, random, config.algorithm.clone());
-        self.receiver_side.reset(flow, id, start, bytes, seed);
+        self.slot.reset(id, start);
+        self.receiver_side.reset(flow, start, bytes, seed);
         self.application = Application::new(flow.source(Some(bytes), start));
     }
 
@@ -198,14 +213,13 @@ impl Connection {
 
     /// Is its transfer complete and acknowledged? False once it has been closed.
     pub(crate) fn is_done(&self) -> bool {
-        let receiver_side = &self.receiver_side;
-        !receiver_side.is_over() && receiver_side.is_complete() && self.sender.is_idle()
+        !self.slot.is_over() && self.receiver_side.is_complete() && self.sender.is_idle()
     }
 
     /// Ends it: packets that are still on their way to it are ignored. A timer of its receiver may still
     /// fire.
     pub(crate) fn close(&mut self) {
-        self.receiver_side.close();
+        self.slot.close();
         self.application.stage = Stage::Stopped;
     }
 
@@ -213,7 +227,7 @@ impl Connection {
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
         let sender = self.sender.next_timer().unwrap_or(NEVER);
-        sender.min(self.receiver_side.next_event())
+        sender.min(self.slot.next_event())
     }
 
     /// Does everything that is due at `now`. Packets for a first hop are added to `packets`.
@@ -227,31 +241,31 @@ impl Connection {
         observer: &mut O,
     ) {
         let sender = &mut self.sender;
-        let receiver_side = &mut self.receiver_side;
-        let mut path = ForwardPath { now, dispatch, flow, receiver_side, packets, observer };
-        if path.receiver_side.next_application_event <= now {
+        let (slot, receiver_side) = (&mut self.slot, &mut self.receiver_side);
+        let mut path = ForwardPath { now, dispatch, flow, slot, receiver_side, packets, observer };
+        if path.slot.next_application_event <= now {
             let next = self.application.run(now, sender, &mut path);
-            path.receiver_side.next_application_event = next.min(path.receiver_side.request);
+            path.slot.next_application_event = next.min(path.slot.request);
         }
-        while let Some((_, ack)) = path.receiver_side.acks.pop(now) {
+        while let Some((_, ack)) = path.slot.acks.pop(now) {
             if O::ON {
-                path.observer.ack(now, path.receiver_side.id, &observe::ack(&ack));
+                path.observer.ack(now, path.slot.id, &observe::ack(&ack));
             }
             sender.on_ack(now, &ack, &mut path);
             if ack.syn {
                 let wakes = now.saturating_add(WAKE_UP_NS);
-                let next = &mut path.receiver_side.next_application_event;
+                let next = &mut path.slot.next_application_event;
                 *next = self.application.wake(wakes).min(*next);
             }
         }
         if sender.next_timer().is_some_and(|at| at <= now) {
             sender.on_timer(now, &mut path);
         }
-        let ForwardPath { receiver_side, flow, packets, observer, .. } = path;
-        receiver_side.run_due_timer(now, flow, observer);
-        receiver_side.send_acks(now, flow, packets);
-        if O::ON && !receiver_side.is_over() && !flow.has_datagrams {
-            observer.sender(now, receiver_side.id, || observe::sender(sender));
+        let ForwardPath { slot, receiver_side, flow, packets, observer, .. } = path;
+        receiver_side.run_due_timer(slot, now, flow, observer);
+        receiver_side.send_acks(slot, now, flow, packets);
+        if O::ON && !slot.is_over() && !flow.has_datagrams {
+            observer.sender(now, slot.id, || observe::sender(sender));
         }
     }
 }
@@ -283,14 +297,12 @@ impl Application {
         match self.stage {
             Stage::Stopped => {
                 // the request that follows a last response has no effect
-                path.receiver_side.request = NEVER;
+                path.slot.request = NEVER;
                 return NEVER;
             }
             Stage::Waiting => {
                 self.stage = Stage::Open;
-                if path.receiver_side.is_finite() {
-                    path.flow.transfers.begins(now);
-                }
+                path.begin_first_transfer();
                 if !path.flow.has_datagrams {
                     self.stage = Stage::Connecting;
                     sender.connect(now, path);
@@ -300,7 +312,7 @@ impl Application {
             _ if stop <= now => {
                 self.stage = Stage::Stopped;
                 sender.stop();
-                path.receiver_side.request = NEVER;
+                path.slot.request = NEVER;
                 return NEVER;
             }
             Stage::Connecting => return stop,
@@ -308,12 +320,9 @@ impl Application {
             Stage::Waking(_) => self.stage = Stage::Open,
             Stage::Open => {}
         }
-        if path.receiver_side.request <= now {
-            path.receiver_side.request = NEVER;
-            if let Some((bytes, _)) = path.flow.connection.responses {
-                path.receiver_side.expect(now, bytes, path.flow);
-                path.flow.transfers.begins(now);
-                let pkts = path.flow.pkts(bytes);
+        if path.slot.request <= now {
+            path.slot.request = NEVER;
+            if let Some(pkts) = path.begin_response() {
                 sender.write(now, pkts, path);
             }
         }

@@ -137,7 +137,7 @@ impl<O: Observer> Engine<O> {
         let simulation = &mut self.simulation;
         let mut sent = vec![Sent::default(); simulation.flows.len()];
         for connection in &simulation.connections {
-            let (sent, more) = (&mut sent[connection.receiver_side.id.flow as usize], connection.sent());
+            let (sent, more) = (&mut sent[connection.slot.id.flow as usize], connection.sent());
             sent.pkts += more.pkts;
             sent.retransmitted_pkts += more.retransmitted_pkts;
         }

@@ -14,7 +14,7 @@ use fairpace_netem::{Fate, Link, Nanos, Packet, Propagation, Transit};
 use fairpace_results::observer::Observer;
 use fairpace_tcp::prefetch;
 
-use crate::connection::Dispatch;
+use crate::connection::{Connection, Dispatch};
 use crate::event_queue::NEVER;
 use crate::flow::Flow;
 use crate::header::{EpochSegment, Header, arriving_ecn, ecn, segment_bytes};
@@ -192,9 +192,9 @@ impl Epochs {
     fn run_receivers<O: Observer>(&mut self, simulation: &mut Simulation<O>) {
         let (mut burst, mut begin) = (0, 0);
         for turn in &self.turns {
-            let slot = turn.slot as usize;
-            let receiver_side = &mut simulation.connections[slot].receiver_side;
-            let flow = &mut simulation.flows[slot];
+            let index = turn.slot as usize;
+            let Connection { slot, receiver_side, .. } = &mut simulation.connections[index];
+            let (flow, observer) = (&mut simulation.flows[index], &mut simulation.observer);
             for &Burst { at, end } in &self.bursts[burst..turn.end] {
                 for &EpochSegment { segment, leaves } in &self.segments[begin..end] {
                     match leaves {
@@ -204,15 +204,14 @@ impl Epochs {
                         NEVER => flow.counts.arrived_pkts += 1,
                         _ => {
                             let left = Header::left_at(&segment, at);
-                            receiver_side.receive(leaves, segment, left, flow, &mut simulation.observer);
+                            receiver_side.receive(slot, leaves, segment, left, flow, observer);
                         }
                     }
                 }
                 begin = end;
             }
             burst = turn.end;
-            let next = receiver_side.next_event();
-            simulation.queue.set_earlier(simulation.first_connection + slot, next);
+            simulation.queue.set_earlier(simulation.first_connection + index, slot.next_event());
         }
     }
 

@@ -127,12 +127,12 @@ impl<O: Observer> Simulation<O> {
     /// Takes a packet over a link with a fast path, to its receiver.
     fn carry(&mut self, link: usize, now: Nanos, packet: Packet<Header>) {
         let flow = &mut self.flows[packet.flow as usize];
-        let slot = packet.payload.slot as usize;
-        let receiver_side = &mut self.connections[slot].receiver_side;
+        let index = packet.payload.slot as usize;
+        let Connection { slot, receiver_side, .. } = &mut self.connections[index];
         let Some(mut link) = self.fast_path.link(&mut self.network, link) else { return };
-        if receiver_side.expects(&packet) {
-            link.carry(now, packet, flow, receiver_side, &mut self.observer);
-            self.queue.set_earlier(self.first_connection + slot, receiver_side.next_event());
+        if slot.expects(&packet) {
+            link.carry(now, packet, flow, slot, receiver_side, &mut self.observer);
+            self.queue.set_earlier(self.first_connection + index, slot.next_event());
         } else {
             link.carry_stray(now, packet, flow, &mut self.observer);
         }
@@ -140,28 +140,30 @@ impl<O: Observer> Simulation<O> {
 
     /// A packet comes out of the last hop of its data.
     fn deliver(&mut self, now: Nanos, packet: Packet<Header>) {
-        let slot = packet.payload.slot as usize;
+        let index = packet.payload.slot as usize;
         let flow = &mut self.flows[packet.flow as usize];
-        let receiver_side = &mut self.connections[slot].receiver_side;
-        if !receiver_side.expects(&packet) {
+        let Connection { slot, receiver_side, .. } = &mut self.connections[index];
+        if !slot.expects(&packet) {
             flow.counts.arrived_pkts += 1; // its connection is over
             return;
         }
-        receiver_side.receive(now, arriving(&packet), packet.payload.left(), flow, &mut self.observer);
-        self.queue.set_earlier(self.first_connection + slot, receiver_side.next_event());
+        let (segment, left) = (arriving(&packet), packet.payload.left());
+        receiver_side.receive(slot, now, segment, left, flow, &mut self.observer);
+        self.queue.set_earlier(self.first_connection + index, slot.next_event());
     }
 
     /// An ACK comes out of its last hop.
     fn deliver_ack(&mut self, now: Nanos, packet: Packet<Header>) {
-        let Header { slot, segment, .. } = packet.payload;
+        let Header { slot: index, segment, .. } = packet.payload;
+        let index = index as usize;
         self.flows[packet.flow as usize].counts.arrived_pkts += 1;
-        let receiver_side = &mut self.connections[slot as usize].receiver_side;
-        if !receiver_side.expects(&packet) {
+        let Connection { slot, receiver_side, .. } = &mut self.connections[index];
+        if !slot.expects(&packet) {
             receiver_side.ack_gone(segment.seq);
             return;
         }
-        receiver_side.ack_arrives(now, segment.seq);
-        self.queue.set_earlier(self.first_connection + slot as usize, receiver_side.next_event());
+        receiver_side.ack_arrives(slot, now, segment.seq);
+        self.queue.set_earlier(self.first_connection + index, slot.next_event());
     }
 
     /// A packet was dropped or lost.

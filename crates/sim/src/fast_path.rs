@@ -15,6 +15,7 @@ use crate::flow::Flow;
 use crate::header::{Header, arriving};
 use crate::observe;
 use crate::receiver_side::ReceiverSide;
+use crate::slot::Slot;
 
 /// Which links have a fast path, and what is behind them.
 pub(crate) struct FastPath {
@@ -109,6 +110,7 @@ impl FastLink<'_> {
         now: Nanos,
         mut packet: Packet<Header>,
         flow: &mut Flow,
+        slot: &mut Slot,
         receiver_side: &mut ReceiverSide,
         observer: &mut O,
     ) {
@@ -118,7 +120,8 @@ impl FastLink<'_> {
             Some(Transit { at: NEVER, .. }) => flow.counts.arrived_pkts += 1,
             Some(Transit { at, fate: Fate::Delivered, .. }) => {
                 let arrives = self.behind.enter(at);
-                receiver_side.receive(arrives, arriving(&packet), packet.payload.left(), flow, observer);
+                let (segment, left) = (arriving(&packet), packet.payload.left());
+                receiver_side.receive(slot, arrives, segment, left, flow, observer);
             }
             _ => flow.counts.dropped_pkts += 1,
         }

@@ -68,6 +68,7 @@ mod record;
 #[cfg(feature = "testing")]
 pub mod recording;
 mod simulation;
+mod slot;
 mod stepper;
 #[cfg(feature = "testing")]
 pub mod swarm;

@@ -86,7 +86,7 @@ pub(crate) fn record<O>(
 fn clamps<O>(simulation: &Simulation<O>) -> Vec<Clamps> {
     let mut clamps = vec![Clamps::default(); simulation.flows.len()];
     for connection in &simulation.connections {
-        clamps[connection.receiver_side.id.flow as usize] += connection.clamps();
+        clamps[connection.slot.id.flow as usize] += connection.clamps();
     }
     clamps
 }

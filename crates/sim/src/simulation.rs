@@ -83,7 +83,7 @@ impl<O: Observer> Simulation<O> {
         };
         Ok(Simulation {
             queue,
-            flow_of: connections.iter().map(|connection| connection.receiver_side.id.flow).collect(),
+            flow_of: connections.iter().map(|connection| connection.slot.id.flow).collect(),
             first_links: (0..flows.len()).map(first_link).collect(),
             network,
             fast_path,
