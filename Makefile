@@ -5,14 +5,14 @@ CARGO ?= cargo
 LIMIT = scripts/limit.sh
 # The maintainers' program.
 DEV = $(CARGO) run --release --quiet --package fairpace-dev --
-# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, conformance, tables, level-evidence,
+# More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, validation, tables, level-evidence,
 # accuracy, swarm, abuse, soak, kernels, packages-test, nightly, bench and bench-kernel.
 ARGS ?=
 # How many scenarios `make swarm` draws, and the seed of the first.
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels evaluate leaderboard reproduce conformance conformance-level setup build python notebooks test check tidy \
+.PHONY: help demo duels evaluate leaderboard reproduce validation validation-level setup build python notebooks test check tidy \
 	fmt lint docs bench count bench-kernel objects api packages-check deny tables level-theory level-evidence accuracy \
 	swarm abuse soak nightly packages packages-test kernels fuzz conform
 
@@ -22,9 +22,9 @@ help:
 	@echo "make evaluate      algorithms against the criteria of evaluation/level: docs/evaluation/level.md; it can be interrupted"
 	@echo "make leaderboard   all algorithms against all criteria, by RFC 9743: docs/evaluation.md (40 minutes); it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
-	@echo "make conformance   the simulator against this kernel: docs/conformance.md and -short.md (45 minutes as root, quiet machine)"
+	@echo "make validation    the simulator against this kernel: docs/validation.md and -short.md (45 minutes as root, quiet machine)"
 	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
-	@echo "make conformance-level  the same for LEVEL: docs/conformance-level.md (18 minutes)"
+	@echo "make validation-level  the same for LEVEL: docs/validation-level.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds 90 seconds of abuse, and deny"
 	@echo "make python        the Python package: a wheel in dist, tested in a fresh virtual environment (5 minutes)"
 	@echo "make notebooks     docs/notebooks, and the controller that one of them trains: examples/learned.h (half an hour)"
@@ -74,12 +74,11 @@ leaderboard: setup
 reproduce: setup
 	$(DEV) reproduce $(ARGS)
 
-conformance: setup
-	$(DEV) conformance --out docs/conformance.md $(ARGS)
-	$(DEV) conformance conformance/short --runs 5 --seeds 1 --jobs 20 --out docs/conformance-short.md $(ARGS)
+validation: setup
+	$(DEV) run experiments/validation.toml experiments/validation-short.toml --write $(ARGS)
 
-conformance-level: setup
-	$(DEV) conformance conformance/level --out docs/conformance-level.md $(ARGS)
+validation-level: setup
+	$(DEV) run research/level/validation.toml --write $(ARGS)
 
 # Downloads the crates of conform/foreign, which nothing else needs.
 conform:

@@ -38,7 +38,7 @@ use args::Command;
 
 /// Commands of earlier versions, and those of `fairpace-dev` that do their work now.
 const MOVED: [(&str, &str); 5] = [
-    ("conformance", "conformance"),
+    ("conformance", "run experiments/validation.toml"),
     ("duels", "run experiments/duels.toml"),
     ("model", "run FILE"),
     ("reproduce", "reproduce"),

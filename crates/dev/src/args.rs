@@ -55,11 +55,6 @@ pub(crate) enum Command {
     ///
     /// A finished run becomes a row of the table at once. The same command continues after an interruption.
     ReproduceGrid(GridArgs),
-    /// Run scenarios in the simulator and on the running kernel, and judge whether both agree.
-    ///
-    /// Needs what `fairpace testbed` needs, and a quiet machine. Each scenario is simulated with several
-    /// seeds and run several times on the kernel. The page has both results, the difference, and a verdict.
-    Conformance(ConformanceArgs),
     /// Compare the model of LEVEL with packets: a table of docs/level.md.
     LevelTheory(LevelTheoryArgs),
     /// Measure how exactly the kernel host reports each packet's sending and loss to BBRv3.
@@ -147,6 +142,12 @@ pub(crate) struct RunArgs {
     /// Simulate also what was simulated before.
     #[arg(long, conflicts_with = "check")]
     pub(crate) fresh: bool,
+    /// Of a validation: only the scenarios with these names.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with_all = ["write", "check"])]
+    pub(crate) only: Vec<String>,
+    /// Of a validation: run this scenario once on each host, and show the first packet that differs.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["write", "check"])]
+    pub(crate) packets: Option<String>,
     /// The checkout, from which pages are named.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
@@ -227,35 +228,6 @@ pub(crate) struct GridArgs {
     pub(crate) parquet: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ConformanceArgs {
-    /// Scenario files, or folders of them.
-    #[arg(value_name = "FILE", default_value = "conformance")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Runs of each scenario on the kernel.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = from_one_to(100))]
-    pub(crate) runs: u32,
-    /// Simulations of each scenario.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = from_one_to(1000))]
-    pub(crate) seeds: u32,
-    /// Runs on the kernel at a time. With more than one, packets leave some 20 us late, which short flows on
-    /// slow links bear.
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) jobs: NonZeroUsize,
-    /// Keep undisturbed runs on the kernel in this folder, and use those that are there instead of
-    /// repeating them: to continue after an interruption, or on another day if the machine was too busy.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) keep: Option<PathBuf>,
-    /// Of all these scenarios, run only the ones with these names, separated by commas.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) only: Vec<String>,
-    /// Run this scenario once on each host, and show the first packet that differs; compare nothing else.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) packets: Option<String>,
-    #[command(flatten)]
-    pub(crate) out: PageOut,
 }
 
 #[derive(Debug, Clone, Args)]

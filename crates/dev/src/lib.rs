@@ -12,7 +12,6 @@ mod abuse;
 mod accuracy;
 mod args;
 mod bench_load;
-mod conformance;
 mod docs;
 mod grid;
 pub mod hostile;
@@ -42,6 +41,7 @@ use args::Command;
 /// Commands that became files of experiments, with what does their work.
 const MOVED: &[(&str, &str)] = &[
     ("bbq-gap", "run experiments/tables/bbq.toml"),
+    ("conformance", "run experiments/validation.toml"),
     ("duels", "run experiments/duels.toml"),
     ("evaluate", "run experiments/leaderboard.toml"),
     ("level-evidence", "run research/level/evidence.toml"),
@@ -67,7 +67,6 @@ impl Program for Cli {
             Command::Run(args) => run::run(&args, global, &Signals::catch()?, out),
             Command::Reproduce(args) => reproduce::run(&args, global, &Signals::catch()?, out),
             Command::ReproduceGrid(args) => grid::run(&args, global, &Signals::catch()?, out),
-            Command::Conformance(args) => conformance::run(&args, global, &Signals::catch()?, out),
             Command::LevelTheory(args) => level_theory::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),

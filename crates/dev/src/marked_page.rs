@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn another_commands_marks_are_not_ours() {
-        let [begin, end] = Page { command: "conformance", title: "" }.marks();
+        let [begin, end] = Page { command: "another", title: "" }.marks();
         assert_eq!(around(&format!("{begin}{end}"), &marks()), None);
     }
 }

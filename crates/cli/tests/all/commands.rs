@@ -21,9 +21,11 @@ fn help_says_what_there_is_and_how_it_ends() {
 #[test]
 fn a_command_that_has_moved_names_the_program_that_has_it() {
     let place = Place::new();
-    let same = ["reproduce", "reproduce-grid", "conformance"].map(|name| (name, name));
+    let same = ["reproduce", "reproduce-grid"].map(|name| (name, name));
     for (name, now) in
-        [("duels", "run experiments/duels.toml"), ("model", "run FILE")].into_iter().chain(same)
+        [("conformance", "run experiments/validation.toml"), ("duels", "run experiments/duels.toml")]
+            .into_iter()
+            .chain(same)
     {
         let ended = place.run(&[name, "--json"]);
         ended.fails(2, &format!("fairpace-dev {now}"));

@@ -1,7 +1,6 @@
 //! `fairpace-dev docs`: all generated pages that take only seconds.
 //!
-//! Tables of long runs are written by their own commands (`duels`, `conformance`, `views`, `bbq-gap`,
-//! `accuracy`) between the marks of their pages.
+//! Tables of long runs are written by `run` and `accuracy` between the marks of their pages.
 
 mod algorithms;
 mod commands;

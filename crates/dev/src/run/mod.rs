@@ -5,6 +5,7 @@ mod duels_page;
 mod evaluation;
 pub(crate) mod identity;
 mod tables;
+mod validation;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ pub(crate) fn run(
         Experiment::Tables(of) => tables::run(path, of, args, global, signals, out),
         Experiment::Evaluations(of) => of.run(path, args, global, signals, out),
         Experiment::Duels(of) => of.run(path, args, global, signals, out),
+        Experiment::Validation(of) => of.run(path, args, global, signals, out),
     })
 }
 
@@ -42,6 +44,8 @@ enum Experiment {
     Evaluations(Evaluations),
     /// Every algorithm against every other one.
     Duels(duels::File),
+    /// The simulator beside the running kernel.
+    Validation(validation::File),
 }
 
 impl Experiment {
@@ -53,6 +57,9 @@ impl Experiment {
         }
         if keys.contains_key("duels") {
             return Ok(Self::Duels(duels::File::read(path, &text)?));
+        }
+        if keys.contains_key("validation") {
+            return Ok(Self::Validation(validation::File::read(path, &text)?));
         }
         Ok(Self::Tables(Tables::read(path)?))
     }

@@ -1,7 +1,6 @@
 //! The program `fairpace-dev`. Commands run within the test process, except where a signal ends them.
 
 mod abuse;
-mod conformance;
 mod duels;
 mod evaluations;
 mod hostile;
@@ -13,3 +12,4 @@ mod reproduce;
 mod support;
 mod swarm;
 mod tables;
+mod validation;

@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_record_is_documented() {
-        crate::records::assert_documented("conformance", &record(compared(Some(true))));
+        crate::records::assert_documented("run", &record(compared(Some(true))));
     }
 
     #[test]

@@ -10,12 +10,12 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
+use fairpace_experiment::Store;
 use fairpace_results::observer::Observer;
-use fairpace_results::{Monitor, Summary};
+use fairpace_results::{Monitor, Run, Series, Summary};
 use fairpace_scenario::{Cc, CcError, Flow, Scenario, Target, Window};
 
 use super::draw::{Draw, Drawn};
-use super::keep::Keep;
 
 /// Random delay of a simulated host's sending, which real hosts have. Without it CUBIC and Reno would have
 /// the same result with every seed. Values from 1 us to 1 ms give the same results (FIDELITY.md).
@@ -80,7 +80,7 @@ fn cases_of(path: &Path) -> Result<Vec<Case>, Failure> {
         Some(Ok(draw)) => draw.flows().map(Case::of_draw).collect(),
         Some(Err(error)) => {
             let message = format!("{} is no draw of flows: {error}", path.display());
-            Err(Failure::new(Exit::Usage, message, "conformance/short/draw.toml is one"))
+            Err(Failure::new(Exit::Usage, message, "experiments/validation/short/draw.toml is one"))
         }
     }
 }
@@ -89,7 +89,7 @@ fn no_cases(named: &str) -> Failure {
     Failure::new(
         Exit::Usage,
         format!("there is no scenario in {named}"),
-        "name scenario files, or a folder of them; `conformance` is the repository's",
+        "name scenario files, or a folder of them; `experiments/validation` is the repository's",
     )
 }
 
@@ -156,38 +156,45 @@ impl Case {
     }
 
     /// One run on the kernel, and the number of disturbed ones before it; `None` if all of them were.
-    ///
-    /// A run that `keep` has is not repeated.
     fn run(
         &self,
         scenario: &Scenario,
-        keep: &Keep,
-        alone: bool,
+        host: &Host<'_>,
         job: &mut Job<'_>,
     ) -> Result<(Option<Summary>, u32), Failure> {
-        if let Some((summary, disturbed)) = keep.find(&self.name, scenario) {
-            return Ok((Some(summary), disturbed));
-        }
-        match host::on_kernel(scenario, job, alone) {
-            Ok(run) => {
-                let disturbed = run.notes.iter().filter(|note| note.starts_with("attempt ")).count() as u32;
-                keep.put(&self.name, &run.summary, disturbed)?;
-                Ok((Some(run.summary), disturbed))
-            }
-            Err(failure) if failure.is_disturbance() => Ok((None, fairpace_testbed::ATTEMPTS)),
-            Err(other) => Err(other),
-        }
+        let store = (host.store)(scenario);
+        let kept = store.get(scenario, Target::Testbed).filter(|_| !host.fresh);
+        let run = match kept.map_or_else(|| host::on_kernel(scenario, job, host.at_a_time.get() == 1), Ok) {
+            Ok(run) => Run { series: Series::default(), ..run },
+            Err(failure) if failure.is_disturbance() => return Ok((None, fairpace_testbed::ATTEMPTS)),
+            Err(other) => return Err(other),
+        };
+        let disturbed = run.notes.iter().filter(|note| note.starts_with("attempt ")).count() as u32;
+        store.put(scenario, Target::Testbed, &run).map_err(|error| {
+            let message = format!("the run of {} cannot be kept: {error}", self.name);
+            Failure::new(Exit::Output, message, "run a copy of the file in a folder that can be written to")
+        })?;
+        Ok((Some(run.summary), disturbed))
     }
 }
 
-/// Up to `runs` undisturbed runs of each case on the kernel, `jobs` at a time.
+/// How runs on the kernel are made.
+pub(super) struct Host<'a> {
+    /// Where a run of this scenario is kept; one that is there is not repeated.
+    pub(super) store: &'a (dyn Fn(&Scenario) -> Store + Sync),
+    /// Runs at a time.
+    pub(super) at_a_time: NonZeroUsize,
+    /// Repeat also what is kept.
+    pub(super) fresh: bool,
+}
+
+/// Up to `runs` undisturbed runs of each case on the kernel.
 ///
 /// Each run has its own seed, which determines random losses of links.
 pub(super) fn measure(
     cases: &[Case],
     runs: u32,
-    jobs: NonZeroUsize,
-    keep: &Keep,
+    host: &Host<'_>,
     signals: &Signals,
     quiet: bool,
 ) -> Result<Vec<Measured>, Failure> {
@@ -199,15 +206,15 @@ pub(super) fn measure(
         cases.iter().flat_map(|case| each_seed(case).map(move |scenario| (case, scenario))).collect();
     let scenarios: Vec<&Scenario> = all.iter().map(|(_, scenario)| scenario).collect();
     let progress = Progress::of_real_runs(&scenarios, quiet);
+    let jobs = host.at_a_time;
     let batch = Batch { jobs: Some(jobs), signals, progress: &progress };
-    let alone = jobs.get() == 1;
     let measured = batch.map(&all, |(case, scenario), job| {
         // Making the hosts disturbs other runs at their start. Runs of one length would all begin at once,
         // again and again.
         if let Some(share) = u32::try_from(job.index()).ok().filter(|index| *index < jobs.get() as u32) {
             std::thread::sleep(scenario.duration * share / jobs.get() as u32);
         }
-        case.run(scenario, keep, alone, job)
+        case.run(scenario, host, job)
     })?;
     let of_case = |runs: &[(Option<Summary>, u32)]| Measured {
         runs: runs.iter().filter_map(|(summary, _)| summary.clone()).collect(),
@@ -241,7 +248,9 @@ mod tests {
     #[test]
     fn the_repositorys_scenarios_are_for_both_hosts() {
         let repository = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-        for (folder, least, minutes) in [("conformance", 16, 25), ("conformance/level", 12, 18)] {
+        for (folder, least, minutes) in
+            [("experiments/validation", 16, 25), ("research/level/validation", 12, 18)]
+        {
             let cases = load(&[repository.join(folder)]);
             let cases = cases.unwrap_or_else(|_| panic!("a file of {folder} is wrong"));
             assert!(cases.len() >= least, "{folder}: {}", cases.len());

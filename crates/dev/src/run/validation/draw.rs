@@ -1,4 +1,4 @@
-//! Short flows that are drawn from a seed: `conformance/short/draw.toml` says from what.
+//! Short flows that are drawn from a seed: `experiments/validation/short/draw.toml` says from what.
 //!
 //! A flow depends on the seed and its number alone, and becomes the text of a scenario file: what is run can
 //! be written to a file and run by itself.
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    const FILE: &str = include_str!("../../../../conformance/short/draw.toml");
+    const FILE: &str = include_str!("../../../../../experiments/validation/short/draw.toml");
 
     fn draw() -> Draw {
         Draw::parse(FILE).expect("it is a draw").expect("it is valid")

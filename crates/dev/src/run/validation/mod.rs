@@ -1,5 +1,4 @@
-//! `fairpace-dev conformance`: runs the same scenarios in the simulator and on the kernel and compares the
-//! results.
+//! Validation: the same scenarios in the simulator and on the kernel, and whether the results agree.
 //!
 //! A scenario file names its algorithms as the testbed does: `kernel:cubic` is the kernel's own CUBIC, and
 //! the simulator runs our algorithm of the same name. A file may also draw many short flows from a seed, of
@@ -9,10 +8,12 @@
 mod cases;
 mod draw;
 mod judge;
-mod keep;
 mod packets;
 mod page;
 mod record;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch;
@@ -22,45 +23,131 @@ use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_kernel::Features;
 
-use crate::args::ConformanceArgs;
-use crate::marked_page::{Page, publish};
-use cases::{Case, Measured};
-use keep::Keep;
+use fairpace_experiment::Store;
+use fairpace_scenario::Scenario;
+use serde::Deserialize;
+
+use super::identity::identity;
+use crate::args::RunArgs;
+use crate::marked_page::{MarkedPage, Page, publish};
+use cases::{Case, Host, Measured};
 use record::{Compared, Record, SCHEMA};
 
 /// Share of drawn flows that must agree.
 const LEAST_DRAWN_AGREE: f64 = 0.95;
 
-const PAGE: Page = Page { command: "conformance", title: "The simulator against the kernel" };
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    title: String,
+    /// The page of the tables, from the top of the checkout.
+    page: PathBuf,
+    validation: Validation,
+}
 
-pub(crate) fn run(
-    args: &ConformanceArgs,
+/// What is run.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Validation {
+    /// Scenario files, or folders of them, from the folder of this file. A file may have a `[draw]` of many.
+    scenarios: Vec<PathBuf>,
+    /// Runs of each on the kernel.
+    #[serde(default = "three")]
+    runs: u32,
+    /// Simulations of each.
+    #[serde(default = "five")]
+    seeds: u32,
+    /// Runs on the kernel at a time. With more than one, packets leave some 20 us late, which short flows on
+    /// slow links bear.
+    #[serde(default = "one")]
+    at_a_time: NonZeroUsize,
+}
+
+fn one() -> NonZeroUsize {
+    NonZeroUsize::MIN
+}
+
+fn three() -> u32 {
+    3
+}
+
+fn five() -> u32 {
+    5
+}
+
+impl File {
+    /// Reads a file.
+    pub(super) fn read(path: &Path, text: &str) -> Result<Self, Failure> {
+        let wrong = |message: String| {
+            let help = "crates/dev/src/run/validation/mod.rs explains every key";
+            Failure::new(Exit::Usage, format!("{}: {message}", path.display()), help)
+        };
+        let file: Self = toml::from_str(text).map_err(|error| wrong(error.to_string().trim().to_owned()))?;
+        match file.validation.runs.min(file.validation.seeds) {
+            0 => Err(wrong("`runs` and `seeds` are at least 1".to_owned())),
+            _ => Ok(file),
+        }
+    }
+
+    /// Runs, compares and shows it.
+    pub(super) fn run(
+        &self,
+        path: &Path,
+        args: &RunArgs,
+        global: Global,
+        signals: &Signals,
+        out: &mut Output,
+    ) -> Result<(), Failure> {
+        let command = format!("run {}", super::named(path, args));
+        let page = Page { command: &command, title: &self.title };
+        let to = args.dir.join(&self.page);
+        if args.check {
+            // it is as old as its commit says: real flows are no function of their scenarios
+            return MarkedPage::read(&to, page).map(drop);
+        }
+        let marked = if args.write { Some(MarkedPage::open(&to, page)?) } else { None };
+        let folder = path.parent().filter(|of| !of.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let files: Vec<PathBuf> = self.validation.scenarios.iter().map(|of| folder.join(of)).collect();
+        let mut cases = cases::load(&files)?;
+        if !args.only.is_empty() {
+            args.only.iter().try_for_each(|name| named(&cases, name).map(drop))?;
+            cases.retain(|case| args.only.contains(&case.name));
+        }
+        if let Some(name) = &args.packets {
+            return show_packets(&cases, name, global, signals, out);
+        }
+        let record = compare(&self.validation, &cases, folder, args, global, signals, out)?;
+        publish(marked, &page::generated(&record), &record, global, out)?;
+        judge_drawn(&record)
+    }
+}
+
+/// Runs all cases on both hosts.
+fn compare(
+    of: &Validation,
+    cases: &[Case],
+    folder: &Path,
+    args: &RunArgs,
     global: Global,
     signals: &Signals,
     out: &mut Output,
-) -> Result<(), Failure> {
-    let mut cases = cases::load(&args.files)?;
-    if !args.only.is_empty() {
-        args.only.iter().try_for_each(|name| named(&cases, name).map(drop))?;
-        cases.retain(|case| args.only.contains(&case.name));
-    }
-    if let Some(name) = &args.packets {
-        return show_packets(&cases, name, global, signals, out);
-    }
-    let marked = args.out.open(PAGE)?;
+) -> Result<Record, Failure> {
     let kernel = Features::probe().release;
-    let keep = Keep::open(args.keep.as_deref(), &kernel)?;
+    // runs on another release are not used
+    let store = |scenario: &Scenario| Store::new(folder, &identity(scenario), None).with(&kernel);
     fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
-    let simulated = simulate(&cases, args.seeds, signals, global.quiet)?;
+    let simulated = simulate(cases, of.seeds, signals, global.quiet)?;
     let mut record = Record {
         schema: SCHEMA,
         commit: COMMIT,
-        kernel,
-        kernel_runs: args.runs,
-        seeds: args.seeds,
+        kernel: kernel.clone(),
+        kernel_runs: of.runs,
+        seeds: of.seeds,
         scenarios: Vec::new(),
     };
-    let measured = cases::measure(&cases, args.runs, args.jobs, &keep, signals, global.quiet)?;
+    let host = Host { store: &store, at_a_time: of.at_a_time, fresh: args.fresh };
+    let measured = cases::measure(cases, of.runs, &host, signals, global.quiet)?;
     for ((case, Measured { runs, disturbed }), simulated) in cases.iter().zip(measured).zip(&simulated) {
         let compared = Compared {
             name: case.name.clone(),
@@ -80,8 +167,7 @@ pub(crate) fn run(
         }
         record.scenarios.push(compared);
     }
-    publish(marked, &page::generated(&record), &record, global, out)?;
-    judge_drawn(&record)
+    Ok(record)
 }
 
 /// A simulator of which fewer of the drawn flows are as the kernel's is not right about short flows.

@@ -1,11 +1,11 @@
-//! What `fairpace-dev conformance` measures, as `--json` prints it.
+//! What a validation measures, as `--json` prints it.
 
 use serde::Serialize;
 
 use super::judge::Quantity;
 
 /// Version of the record that `--json` prints.
-pub(super) const SCHEMA: &str = "fairpace.conformance/1";
+pub(super) const SCHEMA: &str = "fairpace.validation/1";
 
 /// Everything that was measured.
 #[derive(Debug, Serialize)]
