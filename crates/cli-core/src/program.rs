@@ -22,6 +22,9 @@ pub trait Program: Parser {
     /// The program's name.
     const NAME: &'static str;
 
+    /// Headings of the commands in `--help`, each with its commands in order; without any they are one list.
+    const GROUPS: &'static [(&'static str, &'static [&'static str])] = &[];
+
     /// The options of every command.
     fn global(&self) -> Global;
 
@@ -98,7 +101,12 @@ fn exit_code(code: i32) -> ExitCode {
 fn report_usage<P: Program>(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let _ = error.print();
+        let is_option = |of: &OsString| of.as_encoded_bytes().starts_with(b"-");
+        let is_of_program = arguments[1..].iter().all(|of| is_option(of)) || arguments[1..] == ["help"];
+        let _ = match error.kind() == ErrorKind::DisplayHelp && is_of_program && !P::GROUPS.is_empty() {
+            true => io::stdout().write_all(grouped_help::<P>().as_bytes()),
+            false => error.print(),
+        };
         return ExitCode::SUCCESS;
     }
     match (unknown_command::<P>(error), wants_json) {
@@ -120,6 +128,37 @@ fn report_usage<P: Program>(error: &clap::Error, arguments: &[OsString]) -> Exit
         }
     }
     exit_code(Exit::Usage as i32)
+}
+
+/// The help of the program with its commands in groups, which clap does not have.
+#[must_use]
+pub fn grouped_help<P: Program>() -> String {
+    /// Columns of a line, and of the names of commands.
+    const WIDTH: (usize, usize) = (100, 15);
+    let mut command = P::command();
+    command.build();
+    let mut groups = String::new();
+    for (heading, names) in P::GROUPS {
+        groups.push_str(&format!("{heading}:\n"));
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(|of| of.get_about()).map(ToString::to_string);
+            let mut line = format!("  {name:<0$}", WIDTH.1 - 2);
+            for word in about.unwrap_or_default().split(' ') {
+                if line.len() + word.len() > WIDTH.0 {
+                    groups.push_str(&format!("{}\n", line.trim_end()));
+                    line = " ".repeat(WIDTH.1);
+                }
+                line.push_str(&format!("{word} "));
+            }
+            groups.push_str(&format!("{}\n", line.trim_end()));
+        }
+        groups.push('\n');
+    }
+    command = command.mut_subcommands(|of| of.hide(true)).help_template(format!(
+        "{{about-with-newline}}\nUsage: {} [OPTIONS] <COMMAND>\n\n{groups}{{all-args}}{{after-help}}\n",
+        P::NAME
+    ));
+    command.render_help().to_string()
 }
 
 /// Characters of an error about arguments: the longest usage text has a tenth of it. An argument can have

@@ -82,6 +82,7 @@ pub(crate) enum Command {
     /// (net.ipv4.tcp_congestion_control), choose another default first; otherwise new sockets still get it.
     Unload(UnloadArgs),
     /// List the algorithms that are loaded into the running kernel.
+    #[command(hide = true)]
     List,
     /// Load algorithms now and at every boot; with --default they also become the default.
     ///
@@ -97,6 +98,7 @@ pub(crate) enum Command {
     ///
     /// It loads what is missing, replaces what has other parameters, sets the default and reads it back. It
     /// takes nothing out of the kernel.
+    #[command(hide = true)]
     Apply(ApplyArgs),
     /// Replace the code or parameters of loaded algorithms, without a moment in which they are not there.
     ///
@@ -108,6 +110,7 @@ pub(crate) enum Command {
     /// that is loaded. Other network namespaces (containers) keep theirs.
     Default(DefaultArgs),
     /// Bring back the default that this network namespace had before ours.
+    #[command(hide = true)]
     Restore,
     /// Show what is loaded, which sockets use it, the defaults, and what the next boot will do.
     Status(ConfigArgs),

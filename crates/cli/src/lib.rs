@@ -47,6 +47,14 @@ const MOVED: [(&str, &str); 5] = [
 
 impl Program for Cli {
     const NAME: &'static str = "fairpace";
+    const GROUPS: &'static [(&'static str, &'static [&'static str])] = &[
+        ("Experiments", &["demo", "compare", "sim", "testbed", "evaluate", "new", "algorithms", "conform"]),
+        (
+            "This machine",
+            &["doctor", "load", "unload", "enable", "disable", "replace", "default", "status", "panic"],
+        ),
+        ("The program", &["completions", "man", "help"]),
+    ];
 
     fn global(&self) -> Global {
         self.global

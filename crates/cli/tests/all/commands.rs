@@ -3,6 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use clap::CommandFactory;
+
 use crate::support::{Ended, Place, Unload, has_kernel, own_suffix, program};
 use fairpace_test_support::is_in_program;
 use nix::sys::signal::{Signal, kill};
@@ -11,11 +13,45 @@ use nix::unistd::Pid;
 #[test]
 fn help_says_what_there_is_and_how_it_ends() {
     let help = Place::new().run(&["--help"]).succeeds().stdout;
-    for word in
-        ["sim", "testbed", "compare", "demo", "algorithms", "load", "unload", "list", "doctor", "Exit codes:"]
-    {
+    for word in [
+        "sim",
+        "testbed",
+        "compare",
+        "demo",
+        "algorithms",
+        "load",
+        "unload",
+        "status",
+        "doctor",
+        "Exit codes:",
+    ] {
         assert!(help.contains(word), "{word} is not in {help}");
     }
+}
+
+#[test]
+fn the_help_has_every_command_in_one_group_but_those_of_scripts() {
+    let place = Place::new();
+    let [short, long] = ["-h", "--help"].map(|flag| place.run(&[flag]).succeeds().stdout);
+    assert_eq!(short, long);
+    let names = |text: &str| -> Vec<String> {
+        let line = |line: &str| Some(line.strip_prefix("  ")?.split(' ').next()?.to_owned());
+        text.lines()
+            .take_while(|line| *line != "Options:")
+            .filter_map(line)
+            .filter(|name| !name.is_empty())
+            .collect()
+    };
+    let mut listed = names(&long);
+    listed.sort();
+    let all = fairpace::Cli::command();
+    let mut expected: Vec<String> = all.get_subcommands().map(|of| of.get_name().to_owned()).collect();
+    expected.retain(|name| !["list", "apply", "restore"].contains(&name.as_str()));
+    expected.push("help".to_owned());
+    expected.sort();
+    assert_eq!(listed, expected);
+    assert!(long.lines().all(|line| line.len() <= 100), "{long}");
+    assert!(place.run(&["list", "--help"]).succeeds().stdout.contains("Usage: fairpace list"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod bad_algorithms;
 mod bad_input;
 mod commands;
 mod conform;
+mod crates;
 mod evaluate;
 mod headers;
 mod lifecycle;
