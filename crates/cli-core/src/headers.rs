@@ -1,10 +1,9 @@
-//! Algorithms that the user wrote: headers that the arguments name, or a scenario file among them.
+//! Algorithms that the user wrote: headers that a command names, or its scenario file.
 //!
-//! Such a header is compiled and runs in a process of its own, a second instance of this program with the
+//! The parsed arguments say where a command names algorithms ([`Named`]). A header there is compiled and runs in a process of its own, a second instance of this program with the
 //! same arguments ([`crate::supervised`]). There its name means the algorithm, for every command.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use std::path::{Path, PathBuf};
 use fairpace_bpf_build::{self as build, NativeCompiler, Sources};
 use fairpace_cc::Origin;
 use fairpace_cc::plugin::{Compiled, PluginError};
+use fairpace_scenario::Set;
 
 use crate::failure::{Exit, Failure};
 use crate::output::note;
@@ -20,40 +20,70 @@ use crate::output::note;
 const MOST_TEXT: u64 = 1 << 20;
 /// What `--set SECTION.KEY` begins with, if it is no parameter of an algorithm.
 const SECTIONS: [&str; 3] = ["flow", "link", "window"];
-/// The option whose folder may name headers. That of `--out` does not count: an earlier result in it may name
-/// some.
-const CRITERIA: &str = "--criteria";
 /// How the path of a header ends.
 const END: &str = ".h";
 
-/// The headers that these arguments name, as they are written: `--cc ./mine.h,bbr3`, `load mine.h`, or `cc =
-/// "mine.h"` in a scenario file.
-#[must_use]
-pub fn named(arguments: &[OsString]) -> Vec<String> {
-    let mut found = BTreeSet::new();
-    let mut before = "";
-    for argument in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
-        let words = argument.split([',', '=']);
-        found.extend(words.filter(|word| word.ends_with(END) && word.len() > END.len()).map(str::to_owned));
-        let criteria = argument.strip_prefix("--criteria=").or((before == CRITERIA).then_some(argument));
-        let files = match criteria {
-            Some(folder) => criteria_in(Path::new(folder)),
-            None if argument.ends_with(END) => Vec::new(),
-            None => vec![PathBuf::from(argument)],
-        };
-        for file in files {
-            found.extend(in_scenario(&begin_of(&file).unwrap_or_default()));
-        }
-        before = argument;
+/// The headers that a command names, as they are written.
+#[derive(Debug, Default)]
+pub struct Named(BTreeSet<String>);
+
+impl Named {
+    /// Those among names of algorithms: `--cc ./mine.h,bbr3`, `load mine.h`.
+    #[must_use]
+    pub fn names(mut self, names: &[String]) -> Self {
+        self.0.extend(names.iter().filter(|name| is_header(name)).cloned());
+        self
     }
-    found.into_iter().filter(|name| Path::new(name).is_file()).collect()
+
+    /// Those that `--set flow.cc=./mine.h` names.
+    #[must_use]
+    pub fn sets(self, sets: &[Set]) -> Self {
+        let values = sets.iter().map(|set| set.to_string().split_once('=').unwrap_or_default().1.to_owned());
+        self.names(&values.collect::<Vec<_>>())
+    }
+
+    /// Those of the flows of a scenario file: `cc = "mine.h"`. What is no scenario names none.
+    #[must_use]
+    pub fn scenario(self, file: &Path) -> Self {
+        let mut found = Vec::new();
+        if let Some(table) = begin_of(file).and_then(|text| toml::from_str(&text).ok()) {
+            algorithms(&toml::Value::Table(table), false, &mut found);
+        }
+        self.names(&found)
+    }
+
+    /// Those of all criteria in a folder.
+    #[must_use]
+    pub fn criteria(self, folder: &Path) -> Self {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        let files = entries.map(|entry| entry.path());
+        let files = files.filter(|file| file.extension().is_some_and(|ending| ending == "toml"));
+        files.fold(self, |named, file| named.scenario(&file))
+    }
+
+    /// All of them, each once, in the order of their texts.
+    #[must_use]
+    pub fn all(self) -> Vec<String> {
+        self.0.into_iter().collect()
+    }
 }
 
-/// The files of a folder of criteria.
-fn criteria_in(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let files = entries.filter_map(Result::ok).map(|entry| entry.path());
-    files.filter(|file| file.extension().is_some_and(|ending| ending == "toml")).collect()
+fn is_header(text: &str) -> bool {
+    text.ends_with(END) && text.len() > END.len() && Path::new(text).is_file()
+}
+
+/// The texts of keys `cc`, and of axes, whose values algorithms may be.
+fn algorithms(value: &toml::Value, is_algorithm: bool, found: &mut Vec<String>) {
+    match value {
+        toml::Value::String(text) if is_algorithm => found.push(text.clone()),
+        toml::Value::Array(items) => items.iter().for_each(|item| algorithms(item, is_algorithm, found)),
+        toml::Value::Table(table) => {
+            table.iter().for_each(|(key, value)| {
+                algorithms(value, is_algorithm || ["cc", "axis"].contains(&key.as_str()), found);
+            });
+        }
+        _ => {}
+    }
 }
 
 /// The begin of a regular file: a pipe would be consumed, and a device may have no end.
@@ -62,14 +92,6 @@ fn begin_of(path: &Path) -> Option<String> {
     fs::metadata(path).ok().filter(Metadata::is_file)?;
     File::open(path).ok()?.take(MOST_TEXT).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Texts in quotes that end as a header does.
-fn in_scenario(text: &str) -> Vec<String> {
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let quoted =
-        lines.flat_map(|line| ['"', '\''].into_iter().flat_map(|quote| line.split(quote).skip(1).step_by(2)));
-    quoted.filter(|text| text.ends_with(END)).map(str::to_owned).collect()
 }
 
 /// Compiles and loads them, in this order. What the compiler warns of is shown if `warn`.
@@ -205,31 +227,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_found_in_lists_in_options_and_in_scenario_files() {
+    fn headers_are_found_where_algorithms_are_named_and_nowhere_else() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| {
             let path = place.path().join(name);
             fs::write(&path, "").unwrap();
             path.to_str().unwrap().to_owned()
         };
-        let [one, two, three, four] = ["one.h", "two.h", "three.h", "four.h"].map(path);
-        let scenario = path("scenario.toml");
-        fs::write(&scenario, format!("# \"{two}\"\ncc = \"{four}\"\n")).unwrap();
-        let arguments = [
-            "fairpace",
-            "compare",
-            "--cc",
-            &format!("{one},bbr3"),
-            &format!("--set=flow.a.cc={three}"),
-            &scenario,
-        ];
-        let found = named(&arguments.map(OsString::from));
-        assert_eq!(found, [four, one, three]);
-        let folder = place.path().to_str().unwrap();
-        let of_folder =
-            |option: &str| named(&["fairpace", "evaluate", "reno", option, folder].map(OsString::from));
-        assert_eq!(of_folder("--criteria"), [found[0].clone()]);
-        assert!(of_folder("--out").is_empty(), "an earlier result may name headers");
-        assert!(named(&["fairpace", "sim", "missing.h", ".h", "a.hh"].map(OsString::from)).is_empty());
+        let [one, two, three, four, five] = ["one.h", "two.h", "three.h", "four.h", "five.h"].map(path);
+        let scenario = place.path().join("scenario.toml");
+        fs::write(&scenario, format!("title = \"{two}\"\n[[flow]]\ncc = \"{four}\"\n")).unwrap();
+        let set = format!("flow.a.cc={three}").parse::<Set>().unwrap();
+        let names = [one.clone(), "bbr3".into(), "missing.h".into(), ".h".into(), "a.hh".into()];
+        let found = Named::default().names(&names).sets(&[set]).scenario(&scenario).all();
+        assert_eq!(found, [four.clone(), one, three]);
+        let axis = format!("[axis]\nrival = [\"bbr1\", \"{five}\"]\n");
+        fs::write(place.path().join("criterion.toml"), axis).unwrap();
+        assert_eq!(Named::default().criteria(place.path()).all(), [five, four]);
+        fs::write(&scenario, "not = toml = at all").unwrap();
+        assert!(Named::default().scenario(&scenario).all().is_empty());
     }
 }

@@ -28,6 +28,11 @@ pub trait Program: Parser {
     /// The options of every command.
     fn global(&self) -> Global;
 
+    /// The headers that the command names as algorithms.
+    fn headers(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Performs the command.
     ///
     /// # Errors
@@ -45,21 +50,20 @@ pub trait Program: Parser {
 #[must_use]
 pub fn main<P: Program>() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    match with_headers(&arguments) {
-        Ok(None) => {}
-        Ok(Some(code)) => return exit_code(code),
-        Err(failure) => {
-            set_up_messages(Global::default());
-            failure.report(arguments.iter().any(|argument| argument == "--json"));
-            return exit_code(failure.code());
-        }
-    }
     let program = match P::try_parse_from(&arguments) {
         Ok(program) => program,
         Err(error) => return report_usage::<P>(&error, &arguments),
     };
     let global = program.global();
     set_up_messages(global);
+    match with_headers(&arguments, &program.headers(), global) {
+        Ok(None) => {}
+        Ok(Some(code)) => return exit_code(code),
+        Err(failure) => {
+            failure.report(global.json);
+            return exit_code(failure.code());
+        }
+    }
     survive_file_size_limit();
     match program.perform(&mut Output::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -70,19 +74,16 @@ pub fn main<P: Program>() -> ExitCode {
     }
 }
 
-/// Makes the headers that the arguments name usable. The exit code of the second instance, if they are used
+/// Makes the headers that the command names usable. The exit code of the second instance, if they are used
 /// there.
-fn with_headers(arguments: &[OsString]) -> Result<Option<i32>, Failure> {
-    let headers = headers::named(arguments);
+fn with_headers(arguments: &[OsString], headers: &[String], global: Global) -> Result<Option<i32>, Failure> {
     if headers.is_empty() {
         return Ok(None);
     }
     if supervised::is_second()? {
-        let says = |word: &str| arguments.iter().any(|argument| argument == word);
-        let warn = !says("--json") && !says("--quiet") && !says("-q");
-        return headers::load(&headers, warn).map(|()| None);
+        return headers::load(headers, !global.json && !global.quiet).map(|()| None);
     }
-    supervised::run(arguments, &headers).map(Some)
+    supervised::run(arguments, headers).map(Some)
 }
 
 /// Beyond `ulimit -f` the kernel sends SIGXFSZ, which would end the process without a word. With a handler

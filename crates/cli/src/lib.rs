@@ -28,6 +28,7 @@ mod trace;
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::headers::Named;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::program::Program;
 use fairpace_cli_core::signals::Signals;
@@ -58,6 +59,27 @@ impl Program for Cli {
 
     fn global(&self) -> Global {
         self.global
+    }
+
+    fn headers(&self) -> Vec<String> {
+        let named = Named::default();
+        let of_run = |named: Named, of: &args::RunArgs| named.scenario(&of.file).sets(&of.changes.sets);
+        let named = match &self.command {
+            Command::Sim(args) => of_run(named, &args.run),
+            Command::Testbed(args) => of_run(named, args),
+            Command::Compare(args) => named.names(&args.cc).sets(&args.changes.sets),
+            Command::Evaluate(args) => {
+                let named = named.names(&args.names).names(&args.beside).sets(&args.evaluation.sets);
+                args.criteria.iter().fold(named, |named, folder| named.criteria(folder))
+            }
+            Command::Load(args) => named.names(&args.names),
+            Command::Enable(args) => named.names(&args.load.names),
+            Command::Replace(args) => named.names(&args.load.names),
+            Command::Unload(args) => named.names(&args.names),
+            Command::Disable(args) => named.names(&args.names),
+            _ => named,
+        };
+        named.all()
     }
 
     fn perform(self, out: &mut Output) -> Result<(), Failure> {
