@@ -1,7 +1,8 @@
 //! Algorithms that the user wrote: headers that a command names, or its scenario file.
 //!
-//! The parsed arguments say where a command names algorithms ([`Named`]). A header there is compiled and runs in a process of its own, a second instance of this program with the
-//! same arguments ([`crate::supervised`]). There its name means the algorithm, for every command.
+//! The parsed arguments say where a command names algorithms ([`Named`]). A header there is compiled and runs
+//! in a process of its own, a second instance of this program with the same arguments
+//! ([`crate::supervised`]). There its name means the algorithm, for every command.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};

@@ -103,7 +103,7 @@ fn report_usage<P: Program>(error: &clap::Error, arguments: &[OsString]) -> Exit
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let is_option = |of: &OsString| of.as_encoded_bytes().starts_with(b"-");
-        let is_of_program = arguments[1..].iter().all(|of| is_option(of)) || arguments[1..] == ["help"];
+        let is_of_program = arguments[1..].iter().all(is_option) || arguments[1..] == ["help"];
         let _ = match error.kind() == ErrorKind::DisplayHelp && is_of_program && !P::GROUPS.is_empty() {
             true => io::stdout().write_all(grouped_help::<P>().as_bytes()),
             false => error.print(),
