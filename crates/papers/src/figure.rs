@@ -125,7 +125,8 @@ fn is_one(number: &u32) -> bool {
 /// A number that a run has.
 ///
 /// `of` is a path into the run's summary or series, with names or numbers from 1 for flows and links:
-/// * of the summary: `jain`, `convergence_s`, `flow.short.goodput_mbps`, `flow.short.share`,
+/// * of the summary: `jain`, `convergence_s`, `least_of_mean`, `most_of_mean` (goodput of the flow with the
+///   least, or the most, over the mean of all), `flow.short.goodput_mbps`, `flow.short.share`,
 ///   `flow.short.retransmits`, `link.bottleneck.queue_delay_mean_ms`, `link.bottleneck.utilization`,
 ///   `link.bottleneck.backlog_share.short`, ... ; `flow.*.goodput_mbps` is the sum over all flows,
 ///   `flow.cc=cubic.goodput_mbps` over the flows of one algorithm;

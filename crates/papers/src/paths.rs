@@ -30,6 +30,8 @@ const OF_FLOWS: [&str; 12] = [
 ];
 /// Columns of a link's series; a flow's name may follow the backlog's.
 const OF_LINKS: [&str; 3] = ["queue_delay_ms", "drops", "backlog_kb"];
+/// Of all flows: the goodput of the flow with the least, and with the most, over the mean.
+const OF_MEAN: [&str; 2] = ["least_of_mean", "most_of_mean"];
 /// What several flows or links have together is the sum of what each has.
 const ADDED: [&str; 18] = [
     "goodput_mbps",
@@ -130,6 +132,12 @@ fn combined(what: &str, values: impl Iterator<Item = Option<f64>>) -> Option<f64
 
 /// A number of a summary; `None` if it has none there.
 pub(crate) fn number(path: &str, summary: &Summary) -> Option<f64> {
+    if OF_MEAN.contains(&path) {
+        let goodputs = summary.flows.iter().map(|flow| flow.goodput_mbps);
+        let mean = goodputs.clone().sum::<f64>() / summary.flows.len() as f64;
+        let end = goodputs.reduce(if path == OF_MEAN[0] { f64::min } else { f64::max })?;
+        return (mean > 0.0).then_some(end / mean);
+    }
     let names = Names::of(summary);
     let metrics = summary.metrics();
     let find = |name: &str| metrics.iter().find(|(known, _)| known == name);
@@ -295,7 +303,7 @@ fn check_scenario(of: &str, takes: bool, scenario: &Scenario) -> Result<(), (Str
     let metrics = blank.metrics();
     let is_series = split(of, &names, &|part, what| has_series(&names, part, what)).is_some();
     let is_number = match split(of, &names, &|_, _| true) {
-        None => metrics.iter().any(|(name, _)| name == of),
+        None => OF_MEAN.contains(&of) || metrics.iter().any(|(name, _)| name == of),
         Some(_) => split(of, &names, &|part, what| {
             let prefix = if part == Part::Flow { "flows." } else { "links." };
             metrics.iter().any(|(name, _)| {
@@ -371,6 +379,7 @@ mod tests {
         assert_eq!(of("link.bottleneck.utilization"), Some(0.5));
         assert_eq!(of("link.1.backlog_share.web-1"), Some(0.25));
         assert_eq!(of("jain"), Some(0.75));
+        assert_eq!([of("least_of_mean"), of("most_of_mean")], [Some(0.5), Some(1.5)]);
         for nothing in
             ["convergence_s", "flow.none.share", "flow.web.completion_s", "link.2.drops", "cost", ""]
         {

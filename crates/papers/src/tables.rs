@@ -244,6 +244,14 @@ impl Table {
         (1..).zip(&self.columns).filter_map(of_column)
     }
 
+    /// Whether it shows numbers of this run.
+    #[must_use]
+    pub fn shows(&self, run: &str) -> bool {
+        let measures = self.columns.iter().map(|column| &column.measure);
+        let parts = measures.flat_map(|measure| measure.parts().chain([measure]));
+        self.rows.iter().chain(parts.map(|measure| &measure.run)).any(|name| name == run)
+    }
+
     /// All its numbers, row by row.
     #[must_use]
     pub fn cells(&self, outcomes: &Outcomes<'_>) -> Vec<Vec<Cell>> {

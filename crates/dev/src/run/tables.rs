@@ -46,7 +46,10 @@ pub(super) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let chosen = super::chosen(&of.tables, |table| &table.name, &args.table)?;
-    let plan = of.plan(args.short)?;
+    let mut plan = of.plan(args.short)?;
+    let hash = plan.hash();
+    // what a table on a page says of the runs behind it
+    let source = format!("scenarios `{}`", &hash[..16]);
     let to = args.dir.join(&of.page);
     let named = super::named(path, args);
     let command = |table: &Table| format!("run {named} --table {}", table.name);
@@ -57,18 +60,20 @@ pub(super) fn run(
         let page = Page { command: &command, title: &of.title };
         pages.push(if args.check { MarkedPage::read(&to, page) } else { MarkedPage::open(&to, page) }?);
     }
-    let source = source(&plan);
     if args.check {
         let is_stale = |page: &&MarkedPage| !page.says(&source);
         return pages.iter().find(is_stale).map_or(Ok(()), |page| Err(super::stale(page.path(), path)));
     }
+    let figure = &of.sheet.figure;
+    let is_shown = |run: usize| chosen.iter().any(|table| table.shows(&figure.runs[run].name));
+    plan.cases.retain(|case| is_shown(case.run));
     let outcomes = outcomes(path, &plan, args, global, signals)?;
-    let outcomes = Outcomes { figure: &of.sheet.figure, all: &outcomes };
+    let outcomes = Outcomes { figure, all: &outcomes };
     if global.json {
         let rows = |table: &&'_ Table| (table.name.clone(), table.cells(&outcomes));
         let rows: Vec<_> = chosen.iter().map(rows).collect();
         let tables = rows.iter().map(|(name, rows)| Rows { name, rows: rows.clone() }).collect();
-        return out.json(&Record { title: &of.title, commit: COMMIT, scenarios_hash: plan.hash(), tables });
+        return out.json(&Record { title: &of.title, commit: COMMIT, scenarios_hash: hash, tables });
     }
     for table in &chosen {
         let text = format!("{}\nCommit `{COMMIT}`, {source}.\n", table.markdown(&outcomes));
@@ -83,11 +88,6 @@ pub(super) fn run(
         true => out.line(&format!("the tables are in {}", to.display())),
         false => Ok(()),
     }
-}
-
-/// What a table on a page says of the runs behind it.
-fn source(plan: &Plan) -> String {
-    format!("scenarios `{}`", &plan.hash()[..16])
 }
 
 /// Simulates what is not kept, and reads all of it.
