@@ -50,7 +50,7 @@ impl Gave {
     }
 }
 
-/// A finished [`Case`](crate::plan::Case).
+/// A finished [`Case`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Index into [`Figure::runs`].
