@@ -19,12 +19,12 @@ SEED ?= 1
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
 	@echo "make duels         every algorithm against every other one, simulated: docs/duels.md (minutes)"
-	@echo "make evaluate      algorithms against the criteria of evaluation/level: docs/evaluation/level.md; it can be interrupted"
+	@echo "make evaluate      algorithms against the criteria of evaluation/level: research/level/evaluation.md; it can be interrupted"
 	@echo "make leaderboard   all algorithms against all criteria, by RFC 9743: docs/evaluation.md (40 minutes); it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
 	@echo "make validation    the simulator against this kernel: docs/validation.md and -short.md (45 minutes as root, quiet machine)"
 	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
-	@echo "make validation-level  the same for LEVEL: docs/validation-level.md (18 minutes)"
+	@echo "make validation-level  the same for LEVEL: research/level/validation.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds 90 seconds of abuse, and deny"
 	@echo "make python        the Python package: a wheel in dist, tested in a fresh virtual environment (5 minutes)"
 	@echo "make notebooks     docs/notebooks, and the controller that one of them trains: examples/learned.h (half an hour)"
@@ -36,8 +36,8 @@ help:
 	@echo "make count         instructions per packet in the simulator, against the recorded ones (UPDATE=1 records)"
 	@echo "make bench-kernel  CPU per gigabyte of fp_bbr1 against the kernel's bbr (root)"
 	@echo "make tables        the tables of experiments/tables on their pages, simulated (minutes); it can be interrupted"
-	@echo "make level-theory  the model of LEVEL beside packets: the tables of docs/level.md"
-	@echo "make level-evidence  what LEVEL's parts are worth, where others are better: docs/level-evidence.md; it can be interrupted"
+	@echo "make level-theory  the model of LEVEL beside packets: the tables of research/level/theory.md"
+	@echo "make level-evidence  what LEVEL's parts are worth: research/level/evidence.md; it can be interrupted"
 	@echo "make swarm         check N=100 random scenarios from SEED=1 on; N=1 replays one"
 	@echo "make abuse         start fairpace with hostile input for two minutes, and judge each invocation; as root the kernel's, too"
 	@echo "make soak          commands of an administrator, some of them killed, while 1,000 connections send checked data (root)"
@@ -172,11 +172,10 @@ tables:
 	$(DEV) run experiments/tables --write $(ARGS)
 
 level-theory:
-	@for table in fifo network error noise gain crowd steering exchange depth kept anchor; do \
-		$(DEV) level-theory $$table --out docs/level.md || exit 1; done
+	$(DEV) run research/level/theory.toml --write $(ARGS)
 
 level-evidence:
-	$(DEV) run research/level/evidence.toml --write $(ARGS)
+	$(DEV) run research/level/evidence.toml research/level/evidence --write $(ARGS)
 
 swarm:
 	$(CARGO) run --profile swarm --quiet --package fairpace-dev -- swarm --count $(N) --seed $(SEED) $(ARGS)

@@ -14,11 +14,9 @@ use crate::marked_page::{MarkedPage, Page};
 
 mod hostile;
 mod kernels;
-mod level;
 
 pub(crate) use hostile::HostileArgs;
 pub(crate) use kernels::{KernelCheckArgs, KernelsArgs};
-pub(crate) use level::{LevelTable, LevelTheoryArgs};
 
 /// Tools of fairpace's maintainers, and of readers of the papers. They work on a checkout of the repository.
 #[derive(Debug, Parser)]
@@ -55,8 +53,6 @@ pub(crate) enum Command {
     ///
     /// A finished run becomes a row of the table at once. The same command continues after an interruption.
     ReproduceGrid(GridArgs),
-    /// Compare the model of LEVEL with packets: a table of docs/level.md.
-    LevelTheory(LevelTheoryArgs),
     /// Measure how exactly the kernel host reports each packet's sending and loss to BBRv3.
     ///
     /// Needs root, BTF, clang, and Linux 6.10 or later. Six paths take two minutes.

@@ -16,7 +16,6 @@ mod docs;
 mod grid;
 pub mod hostile;
 mod kernels;
-mod level_theory;
 mod marked_page;
 pub mod records;
 mod reproduce;
@@ -45,6 +44,7 @@ const MOVED: &[(&str, &str)] = &[
     ("duels", "run experiments/duels.toml"),
     ("evaluate", "run experiments/leaderboard.toml"),
     ("level-evidence", "run research/level/evidence.toml"),
+    ("level-theory", "run research/level/theory.toml"),
     ("model", "run FILE"),
     ("views", "run experiments/tables/kernel-view.toml"),
 ];
@@ -67,7 +67,6 @@ impl Program for Cli {
             Command::Run(args) => run::run(&args, global, &Signals::catch()?, out),
             Command::Reproduce(args) => reproduce::run(&args, global, &Signals::catch()?, out),
             Command::ReproduceGrid(args) => grid::run(&args, global, &Signals::catch()?, out),
-            Command::LevelTheory(args) => level_theory::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
             Command::Abuse(args) => abuse::run(&args, global, &Signals::catch()?, out),

@@ -120,11 +120,8 @@ fn order(id: &str) -> Vec<(u64, String)> {
 }
 
 impl Criterion {
-    /// Reads a file. One without conditions has cases that are measured and not judged.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it, each with its place.
-    pub fn read(path: &Path) -> Result<Self, Invalid> {
+    /// Reads a file. An error is everything that is wrong with it, each with its place.
+    fn read(path: &Path) -> Result<Self, Invalid> {
         let source = Source::read(path)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Self::of(name, source)

@@ -20,7 +20,7 @@ pub(crate) const EXEMPTIONS: &[Exemption] = &[
     },
     Exemption { path: "docs/glossary.md", checks: &["word"], reason: "the list of words not to use is here" },
     Exemption {
-        path: "docs/evaluation/level-rtt-fairness.svg",
+        path: "research/level/evaluation-rtt-fairness.svg",
         checks: &["file size"],
         reason: "the picture of 160 cases for 7 algorithms: 1,120 cells, and each has a title with the \
                  values and bounds of its case",

@@ -56,6 +56,23 @@ fn a_table_has_a_row_for_each_point_and_a_cell_for_what_no_run_has() {
 }
 
 #[test]
+fn what_no_table_shows_is_not_simulated() {
+    let folder = folder();
+    let file = folder.path().join("tables.toml");
+    fs::write(&file, TABLES.replace("rows = [\"rates\", \"longer\"]", "rows = [\"rates\"]")).unwrap();
+    let kept = || {
+        let folders = fs::read_dir(folder.path().join(".cache")).unwrap();
+        folders.map(|folder| fs::read_dir(folder.unwrap().path()).unwrap().count()).sum::<usize>()
+    };
+    run(&["run", file.to_str().unwrap(), "-q"]).succeeds();
+    assert_eq!(kept(), 8, "a column shows the longer run");
+    let other = TABLES.replace("run = \"longer\", of", "of").replace("\"rates\", \"longer\"", "\"rates\"");
+    fs::write(&file, other.replace("2mbit", "3mbit")).unwrap();
+    run(&["run", file.to_str().unwrap(), "-q"]).succeeds();
+    assert_eq!(kept(), 10, "two seeds of one rate are new");
+}
+
+#[test]
 fn tables_are_put_between_their_marks_and_known_to_be_old_when_a_scenario_changes() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -98,8 +115,8 @@ fn what_is_wrong_with_a_file_is_named_with_its_place() {
 #[test]
 fn the_tables_of_the_repository_are_of_the_runs_that_their_files_have() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let tables = format!("{root}/experiments/tables");
-    run(&["run", &tables, "--check", "--dir", root]).succeeds();
+    let [tables, level] = ["experiments/tables", "research/level"].map(|folder| format!("{root}/{folder}"));
+    run(&["run", &tables, &level, "--check", "--dir", root]).succeeds();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //!   Fairness", 2018.
 //! * [`queueing`]: the model of Tao et al., "Unraveling the RTT-fairness Problem for BBR: A Queueing Model",
 //!   GLOBECOM 2018.
-//! * [`level`]: the model of LEVEL, `cc/level.h`, which docs/level.md holds against packets.
+//! * [`level`]: the model of LEVEL, `cc/level.h`, which research/level/theory.md holds against packets.
 //!
 //! Each model of a paper exists in three forms: its equations as printed, the same with their errors
 //! corrected, and a simulation of the fluid that the equations describe. This module has no packets and no

@@ -1,16 +1,15 @@
 //! The catalogue entries of LEVEL.
 
-use super::{Entry, argument, count, quantity, sampled, thinned};
+use super::{Entry, argument, count, quantity, sampled};
 use crate::models::Output;
 use crate::models::arguments::{Argument, Checked, Error};
-use crate::models::level::fluid::{Point, Setting, Simulation};
 use crate::models::level::stability::Loop;
 use crate::models::level::{Level, convergence, drain, equilibrium, packets_per_s, stability};
 
-const SOURCE: &str = "cc/level.h and docs/level.md";
+const SOURCE: &str = "cc/level.h and research/level/theory.md";
 
 const LEVEL: &[Argument] = &[
-    argument("level_us", "us", [10.0, 1e5], 2250.0, "level of a flow of 4096 packets/s"),
+    argument("level_us", "us", [10.0, 1e5], 2050.0, "level of a flow of 4096 packets/s"),
     argument("exponent", "", [0.1, 4.0], 0.5, "the level falls with this power of the rate"),
 ];
 const LINK: &[Argument] = &[argument("capacity_mbps", "Mbit/s", [0.1, 1e6], 100.0, "rate of the link")];
@@ -52,8 +51,11 @@ pub(super) static EQUILIBRIUM: Entry = Entry {
         quantity("equal_delay_ms", "ms", "queueing delay without an error: f(C / N)"),
         quantity("delay_ms", "ms", "queueing delay with the error"),
         quantity("share0", "", "flow 0's share with the error"),
+        quantity("first_order", "", "its share to first order in the error"),
+        quantity("utilization", "", "part of the capacity that is used with the error"),
         quantity("elasticity", "", "relative change of a rate per relative error of q"),
         quantity("parking_lot_share", "", "share of the flow over all links of the parking lot"),
+        quantity("parking_lot_delay_ms", "ms", "queueing delay of each link of the parking lot"),
     ],
     curves: &[
         quantity("delay_ms", "-, ms", "f(C / N) over N, up to ten times the flows"),
@@ -76,8 +78,14 @@ fn equilibrium_of(arguments: &Checked) -> Result<Output, Error> {
     output.value("equal_delay_ms", equal_s * 1e3);
     output.value("delay_ms", rest.queue_s * 1e3);
     output.value("share0", share0(&rest));
-    output.value("elasticity", equilibrium::elasticity(&level));
-    output.value("parking_lot_share", equilibrium::parking_lot_share(&level, arguments.get("links")));
+    let (equal, elasticity) = (1.0 / f64::from(flows), equilibrium::elasticity(&level));
+    let change = elasticity * arguments.get("error_ms") / 1e3 / rest.queue_s;
+    output.value("first_order", equal * (1.0 + (1.0 - equal) * change));
+    output.value("utilization", rest.rates.iter().sum::<f64>() / capacity);
+    output.value("elasticity", elasticity);
+    let over_all = equilibrium::parking_lot_share(&level, arguments.get("links"));
+    output.value("parking_lot_share", over_all);
+    output.value("parking_lot_delay_ms", level.delay_s((1.0 - over_all) * capacity) * 1e3);
     let most = f64::from(flows) * 10.0;
     let delay = |flows: f64| level.delay_s(capacity / flows) * 1e3;
     output.curve("delay_ms", sampled(1.0, most, 100, delay));
@@ -154,70 +162,5 @@ fn convergence_of(arguments: &Checked) -> Result<Output, Error> {
     output.value("depth_ms", depth_s * 1e3);
     output.value("kept_share", kept_rate / capacity);
     output.curve("steering_s", sampled(0.0, 1e4 * rtt_s, 100, |rtt_ms| steering(rtt_ms / 1e3)));
-    Ok(output)
-}
-
-pub(super) static SIMULATION: Entry = Entry {
-    name: "level.simulation",
-    title: "LEVEL: two flows with windows that ACKs clock, in continuous time, without drains",
-    source: SOURCE,
-    arguments: &[
-        LEVEL,
-        LINK,
-        RTTS,
-        GAIN,
-        &[
-            argument("r0_mbps", "Mbit/s", [1e-3, 1e6], 90.0, "rate of flow 0 at the start"),
-            argument("r1_mbps", "Mbit/s", [1e-3, 1e6], 10.0, "rate of flow 1 at the start"),
-            argument("error_ms", "ms", [-100.0, 100.0], 0.0, "flow 0's base RTT is too high by this"),
-            argument("duration_s", "s", [0.1, 60.0], 20.0, "simulated time"),
-        ],
-    ],
-    values: &[
-        quantity("share0", "", "flow 0's share, mean of the last tenth"),
-        quantity("delay_ms", "ms", "queueing delay, mean of the last tenth"),
-        quantity("delay_sd_ms", "ms", "standard deviation of the queueing delay in the last tenth"),
-    ],
-    curves: &[
-        quantity("rate0_mbps", "s, Mbit/s", "delivered rate of flow 0 in its last round"),
-        quantity("rate1_mbps", "s, Mbit/s", "the same of flow 1"),
-        quantity("delay_ms", "s, ms", "queueing delay"),
-    ],
-    evaluate: simulation_of,
-};
-
-/// Points of a simulation that are kept.
-const POINTS_MOST: f64 = 100_000.0;
-
-fn simulation_of(arguments: &Checked) -> Result<Output, Error> {
-    let of = |name| arguments.get(name);
-    let setting = Setting {
-        level: level(arguments),
-        gain: of("gain"),
-        capacity: capacity(arguments),
-        rtts_s: vec![of("rtt0_ms") / 1e3, of("rtt1_ms") / 1e3],
-        rates: ["r0_mbps", "r1_mbps"].map(|name| packets_per_s(of(name))).to_vec(),
-        errors_s: vec![of("error_ms") / 1e3, 0.0],
-        duration_s: of("duration_s"),
-    };
-    let mbps_per_rate = 1.0 / packets_per_s(1.0);
-    let duration_s = setting.duration_s;
-    let simulation = Simulation::new(setting);
-    let every = (duration_s / simulation.step_s() / POINTS_MOST).ceil().max(1.0) as usize;
-    let points: Vec<Point> = simulation.step_by(every).collect();
-    let late = &points[points.len() - points.len().div_ceil(10)..];
-    let mean = |of: &dyn Fn(&Point) -> f64| late.iter().map(of).sum::<f64>() / late.len() as f64;
-    let delay_s = mean(&|point| point.queue_s);
-    let mut output = Output::default();
-    output.value("share0", mean(&|point| point.rates[0] / (point.rates[0] + point.rates[1])));
-    output.value("delay_ms", delay_s * 1e3);
-    output.value("delay_sd_ms", mean(&|point| (point.queue_s - delay_s).powi(2)).sqrt() * 1e3);
-    let curve = |of: &dyn Fn(&Point) -> f64| {
-        let line: Vec<[f64; 2]> = points.iter().map(|point| [point.time_s, of(point)]).collect();
-        thinned(&line).collect::<Vec<_>>()
-    };
-    output.curve("rate0_mbps", curve(&|point| point.rates[0] * mbps_per_rate));
-    output.curve("rate1_mbps", curve(&|point| point.rates[1] * mbps_per_rate));
-    output.curve("delay_ms", curve(&|point| point.queue_s * 1e3));
     Ok(output)
 }

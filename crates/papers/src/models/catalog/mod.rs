@@ -50,11 +50,10 @@ struct Entry {
     evaluate: fn(&Checked) -> Result<Output, Error>,
 }
 
-static ENTRIES: [&Entry; 11] = [
+static ENTRIES: [&Entry; 10] = [
     &level::EQUILIBRIUM,
     &level::STABILITY,
     &level::CONVERGENCE,
-    &level::SIMULATION,
     &mimd::LITERAL,
     &mimd::CORRECTED,
     &mimd::SIMULATION,

@@ -18,20 +18,3 @@ pub fn steering_s(level: &Level, gain: f64, rtt_s: f64, rate: f64) -> f64 {
     let level_s = level.delay_s(rate);
     (rtt_s + level_s).powi(2) / (level.exponent * gain * level_s)
 }
-
-/// What is left of a small difference of ln r after one exchange with this bound on the change of W, for a
-/// flow whose rate is `ratio` times the rate that is content with the queue.
-#[must_use]
-pub fn exchange(level: &Level, ratio: f64, least: f64, most: f64) -> f64 {
-    let change = ratio.powf(-level.exponent).clamp(least, most);
-    (ratio.ln() + change.ln()).exp()
-}
-
-/// The sum of all windows after each flow has exchanged, as a part of what it was, for flows of one RTT with
-/// these rates. 1 to first order in the differences.
-#[must_use]
-pub fn sum_after_exchange(level: &Level, rates: &[f64]) -> f64 {
-    let sum = rates.iter().sum::<f64>();
-    let content = sum / rates.len() as f64;
-    rates.iter().map(|rate| rate * (rate / content).powf(-level.exponent)).sum::<f64>() / sum
-}

@@ -41,54 +41,6 @@ pub fn elasticity(level: &Level) -> f64 {
     1.0 / level.exponent
 }
 
-/// Rates and queueing delays of a network.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Network {
-    /// The rate of each flow.
-    pub rates: Vec<f64>,
-    /// The queueing delay of each link, seconds.
-    pub queues_s: Vec<f64>,
-}
-
-/// Sweeps over all links after which the search ends in any case.
-const SWEEPS: u32 = 10_000;
-/// Precision of the queueing delays, as a part of the longest.
-const PRECISION: f64 = 1e-12;
-
-/// The equilibrium of flows over several links. `routes[i]` has the indices of flow i's links, one at least;
-/// flow i takes the sum of its queueing delays for less by `errors_s[i]`.
-///
-/// The dual problem is solved link by link: its function is smooth and convex, so this descends to the
-/// minimum.
-#[must_use]
-pub fn network(level: &Level, capacities: &[f64], routes: &[Vec<usize>], errors_s: &[f64]) -> Network {
-    let seen = |queues: &[f64], flow: usize| {
-        routes[flow].iter().map(|link| queues[*link]).sum::<f64>() - errors_s[flow]
-    };
-    let mut queues_s: Vec<f64> = vec![0.0; capacities.len()];
-    for _ in 0..SWEEPS {
-        let before = queues_s.clone();
-        for (link, capacity) in capacities.iter().enumerate() {
-            queues_s[link] = 0.0;
-            let through = (0..routes.len()).filter(|flow| routes[*flow].contains(&link));
-            let others: Vec<f64> = through.map(|flow| seen(&queues_s, flow)).collect();
-            let load = |queue: f64| others.iter().map(|other| level.rate(other + queue)).sum::<f64>();
-            if !others.is_empty() && load(0.0) > *capacity {
-                // at the upper end no flow has more than its equal share
-                let least = others.iter().copied().fold(f64::INFINITY, f64::min);
-                let above = level.delay_s(capacity / others.len() as f64) - least.min(0.0);
-                queues_s[link] = root(0.0, above, |queue| load(queue) - capacity);
-            }
-        }
-        let longest = queues_s.iter().copied().fold(0.0, f64::max);
-        if queues_s.iter().zip(&before).all(|(new, old)| (new - old).abs() <= PRECISION * longest) {
-            break;
-        }
-    }
-    let rates = (0..routes.len()).map(|flow| level.rate(seen(&queues_s, flow))).collect();
-    Network { rates, queues_s }
-}
-
 /// The share of a flow over `links` bottlenecks of a parking lot, beside one flow on each: `f(r0) = links *
 /// q` and `f(r1) = q`, so the rates have the ratio `links^(-1 / exponent)`.
 #[must_use]

@@ -1,19 +1,17 @@
 //! LEVEL (`cc/level.h`): each flow steers the queueing delay that it sees to a level that falls with its own
 //! rate.
 //!
-//! * [`equilibrium`]: rates and queueing delays on one FIFO and over several links, and what an error of a
-//!   base RTT does to them.
+//! * [`equilibrium`]: rates and queueing delays on one FIFO and on a parking lot, and what an error of a base
+//!   RTT does to them.
 //! * [`stability`]: the loop of steering, linear, with its delays.
-//! * [`convergence`]: how fast differences of rates go away, by steering and by exchange.
-//! * [`drain`]: how deep a drain lowers the queue, and how drains of many flows come together.
-//! * [`fluid`]: flows with windows that their ACKs clock, in continuous time.
+//! * [`convergence`]: how fast steering makes differences of rates go away.
+//! * [`drain`]: how deep a drain lowers the queue, and what a flow can keep whose drains no other joins.
 //!
 //! The level and the gain are inputs of all functions. Rates are in packets per second, times in seconds.
 
 pub mod convergence;
 pub mod drain;
 pub mod equilibrium;
-pub mod fluid;
 pub mod stability;
 
 /// A packet on the wire with its Ethernet header, bytes: what the rate of a link in a scenario counts.
@@ -50,16 +48,6 @@ impl Level {
             return f64::INFINITY;
         }
         self.reference_rate * (self.reference_s / delay_s).powf(1.0 / self.exponent)
-    }
-
-    /// The utility whose derivative is f, up to a constant.
-    #[must_use]
-    pub fn utility(&self, rate: f64) -> f64 {
-        let scale = self.reference_s * self.reference_rate.powf(self.exponent);
-        if self.exponent == 1.0 {
-            return scale * rate.ln();
-        }
-        scale * rate.powf(1.0 - self.exponent) / (1.0 - self.exponent)
     }
 }
 
