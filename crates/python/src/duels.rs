@@ -1,4 +1,4 @@
-//! Every algorithm against every other one: what `fairpace-dev duels` measures.
+//! Every algorithm against every other one: what `fairpace-dev run experiments/duels.toml` measures.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::error::raised;
 use crate::interrupt::interruptible;
 use crate::table::{Table, table_of};
 
-/// Measures all duels. `options` are those of `fairpace-dev duels`.
+/// Measures all duels. `options` are those of `[duels]` in a file of `fairpace-dev run`.
 #[pyfunction]
 pub(crate) fn duels(py: Python<'_>, options: Vec<String>, jobs: Vec<String>, quiet: bool) -> PyResult<Duels> {
     let measured = interruptible(py, |signals| {
@@ -33,7 +33,7 @@ pub(crate) struct Duels(Arc<Record>);
 
 #[pymethods]
 impl Duels {
-    /// As `fairpace-dev duels --json` prints it.
+    /// As `fairpace-dev run --json` prints it.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         to_json(&*self.0).map_err(|failure| raised(py, &failure))
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -134,7 +135,6 @@ def test_a_header_that_does_not_compile_is_an_error(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("function", "page", "command"),
     [
-        (fp.duels, "dev.md", "fairpace-dev duels"),
         (fp.evaluate, "cli.md", "fairpace evaluate"),
         (fp.compare, "cli.md", "fairpace compare"),
     ],
@@ -150,3 +150,13 @@ def test_defaults_are_those_of_the_command_line(function: object, page: str, com
             assert (",".join(ours) if isinstance(ours, tuple) else str(ours)) == default[1], name
             compared += 1
     assert compared >= 2
+
+
+def test_defaults_of_duels_are_those_of_the_page_of_the_repository() -> None:
+    text = (ROOT / "experiments/duels.toml").read_text().split("[duels]\n")[1]
+    options = [line.split(" = ") for line in text.splitlines()]
+    assert len(options) >= 6
+    for name, written in options:
+        value = json.loads(written)
+        default = inspect.signature(fp.duels).parameters[name].default
+        assert (list(default) if isinstance(default, tuple) else default) == value, name

@@ -77,7 +77,8 @@ impl File {
             return if is_current { Ok(()) } else { Err(super::stale(&to, path)) };
         }
         let marked = if args.write { Some(MarkedPage::open(&to, page)?) } else { None };
-        let record = plan.measure(args.jobs, signals, global.quiet)?;
+        let mut record = plan.measure(args.jobs, signals, global.quiet)?;
+        record.command = format!("fairpace-dev {command}");
         publish(marked, &duels_page::generated(&record), &record, global, out)
     }
 }

@@ -92,18 +92,21 @@ impl Duels {
         }
     }
 
-    /// The command that measures the same again, with all defaults.
+    /// The call in Python that measures the same again, with all defaults.
     fn command(&self) -> String {
         let Self { cc, rate, rtt, buffer, duration, warmup, stagger, seeds, seed, sets } = self;
-        let mut words = vec!["fairpace-dev duels".to_owned()];
-        if !cc.is_empty() {
-            words.push(format!("--cc {}", cc.join(",")));
+        let stagger = show_time(*stagger);
+        let mut call = format!(
+            "fairpace.duels({cc:?}, rate={rate:?}, rtt={rtt:?}, buffer={buffer:?}, duration={duration:?}, \
+             warmup={warmup:?}, stagger={stagger:?}, seeds={seeds}, seed={seed}"
+        );
+        if !sets.is_empty() {
+            let pairs = sets.iter().map(ToString::to_string);
+            let pairs =
+                pairs.map(|set| set.split_once('=').map(|(key, value)| format!("{key:?}: {value:?}")));
+            call.push_str(&format!(", set={{{}}}", pairs.flatten().collect::<Vec<_>>().join(", ")));
         }
-        words.push(format!("--rate {rate} --rtt {rtt} --buffer {}", buffer.join(",")));
-        words.push(format!("--duration {duration} --warmup {warmup} --stagger {}", show_time(*stagger)));
-        words.push(format!("--seeds {seeds} --seed {seed}"));
-        words.extend(sets.iter().map(|set| format!("--set {set}")));
-        words.join(" ")
+        call + ")"
     }
 }
 

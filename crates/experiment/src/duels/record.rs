@@ -12,7 +12,7 @@ pub struct Record {
     pub schema: &'static str,
     /// Commit of the program.
     pub commit: &'static str,
-    /// The command that measures the same again.
+    /// The command, or the call in Python, that measures the same again.
     pub command: String,
     /// Seed of the first repetition; each later one has the next number.
     pub seed: u64,

@@ -150,11 +150,11 @@ class Duels:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The record, as ``fairpace-dev duels --json`` prints it."""
+        """The record, as ``fairpace-dev run --json`` prints it."""
         return dict(json.loads(self._native.json()))
 
     def json(self) -> str:
-        """The record, as ``fairpace-dev duels --json`` prints it."""
+        """The record, as ``fairpace-dev run --json`` prints it."""
         return self._native.json()
 
     def html(self) -> str:
@@ -201,7 +201,7 @@ def duels(
     jobs: int | None = None,
     quiet: bool = False,
 ) -> Duels:
-    """Simulates every algorithm against every other one on one link, in both orders, as ``fairpace-dev duels``.
+    """Simulates every algorithm against every other one on one link, in both orders.
 
     Progress is shown on stderr, with rate and time left. Ctrl-C ends it within a second.
 
