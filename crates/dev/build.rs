@@ -1,6 +1,6 @@
 //! What decides the result of a simulation, as hashes: of the simulator's sources, and of each algorithm's.
 //!
-//! `fairpace-dev evaluate` keeps finished runs by them, so that a change to one algorithm repeats only the
+//! `fairpace-dev run` keeps finished runs by them, so that a change to one algorithm repeats only the
 //! runs in which it takes part, and a change to the documentation none.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Every algorithm against every other one on one link: what `fairpace-dev duels` and the Python package have
+//! Every algorithm against every other one on one link: what `fairpace-dev run` and the Python package have
 //! in common.
 
 mod plan;

@@ -1,4 +1,4 @@
-//! What duels measure, as `fairpace-dev duels --json` prints it.
+//! What duels measure, as `fairpace-dev run --json` prints it.
 
 use serde::Serialize;
 
