@@ -72,7 +72,7 @@ leaderboard: setup
 	$(DEV) run experiments/leaderboard.toml --write $(ARGS)
 
 reproduce: setup
-	$(DEV) reproduce $(ARGS)
+	$(DEV) run reproduction --write $(ARGS)
 
 validation: setup
 	$(DEV) run experiments/validation.toml experiments/validation-short.toml --write $(ARGS)

@@ -32,23 +32,15 @@ pub struct Cli {
 pub(crate) enum Command {
     /// Run an experiment: a file that says what is simulated and which numbers it shows.
     ///
-    /// The tables are printed, or with --write put on their page. Finished simulations are kept in the folder
-    /// `.cache` beside the file, as long as the simulator and the algorithms of a run do not change: after
-    /// an interruption the same command continues.
+    /// A file has tables, criteria, duels, a validation or a figure of a paper (docs/experiments.md). Its numbers
+    /// are printed, or with --write put on their page. Finished simulations are kept in the folder `.cache` beside
+    /// the file, of figures in that of all papers, as long as the simulator and the algorithms of a run do not
+    /// change: after an interruption the same command continues.
+    ///
+    /// Figures are named by their folder, that of a paper, or `reproduction` for all. With --write their
+    /// numbers go to `reproduction/results`, and REPRODUCTION.md, the papers' pages and `gallery.html`, with the
+    /// pictures of what was run, are written.
     Run(RunArgs),
-    /// Run the experiments of the papers and compare our numbers with theirs.
-    ///
-    /// Figures are folders of `reproduction/`. The command writes their results to its folder `results`,
-    /// REPRODUCTION.md beside it, `gallery.html` in it, and a page in the folder of each open question.
-    /// Finished simulations are kept in its folder `.cache`: after an interruption the same command
-    /// continues. A `[[run]]` with `beside = true` in `figure.toml` is not in the paper: it is drawn as that
-    /// and never judged. --short leaves it out; so does --on kernel, unless `kernel.runs` names it.
-    ///
-    /// What is known of a paper's hosts, `[hosts]` in `paper.toml`, is set in all its simulations. A paper
-    /// whose `paper.toml` declares several `[[base]]`, that is, several possible settings of its
-    /// hosts, is simulated and judged on each. Real flows have a base
-    /// whose keys the testbed has.
-    Reproduce(ReproduceArgs),
     /// Simulate the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025).
     ///
     /// A finished run becomes a row of the table at once. The same command continues after an interruption.
@@ -97,8 +89,7 @@ pub(crate) enum Command {
     /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in
     /// kB. Each process runs one load, so that the memory is its own.
     BenchLoad(BenchLoadArgs),
-    /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of open
-    /// questions.
+    /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of papers.
     Docs(DocsArgs),
 }
 
@@ -132,12 +123,16 @@ pub(crate) struct RunArgs {
     /// Run nothing: are the tables on the page those of the scenarios that the file has now?
     #[arg(long, conflicts_with = "write")]
     pub(crate) check: bool,
-    /// One seed of each simulation.
-    #[arg(long, conflicts_with_all = ["write", "check"])]
+    /// One seed of each simulation, and the short version of figures. With --write, only which checks of
+    /// figures fail by their mean is recorded, in `reproduction/results/short.json`.
+    #[arg(long, conflicts_with = "check")]
     pub(crate) short: bool,
     /// Simulate also what was simulated before.
     #[arg(long, conflicts_with = "check")]
     pub(crate) fresh: bool,
+    /// Of figures: where to run.
+    #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
+    pub(crate) on: Target,
     /// Of a validation: only the scenarios with these names.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with_all = ["write", "check"])]
     pub(crate) only: Vec<String>,
@@ -149,35 +144,6 @@ pub(crate) struct RunArgs {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ReproduceArgs {
-    /// Papers or figures; by default all.
-    #[arg(value_name = "PAPER[/FIGURE]")]
-    pub(crate) figures: Vec<String>,
-    /// Where to run.
-    #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
-    pub(crate) on: Target,
-    /// Run the short version of each figure with one seed. Which of its checks fail by their mean is
-    /// recorded in results/short.json, and nothing else.
-    #[arg(long, conflicts_with = "list")]
-    pub(crate) short: bool,
-    #[command(flatten)]
-    pub(crate) jobs: Jobs,
-    /// Repeat also those runs that the same build of this program has finished before.
-    #[arg(long, conflicts_with = "list")]
-    pub(crate) fresh: bool,
-    /// Run nothing: list the figures with their recorded verdicts and costs in CPU-seconds.
-    #[arg(long)]
-    pub(crate) list: bool,
-    /// Run nothing: give the records the words and tolerances that `figure.toml` has now, and write
-    /// REPRODUCTION.md, the gallery and the pages of the open questions from them.
-    #[arg(long, conflicts_with_all = ["list", "short", "fresh", "figures"])]
-    pub(crate) page: bool,
-    /// The folder of the papers.
-    #[arg(long, value_name = "DIR", default_value = "reproduction")]
-    pub(crate) dir: PathBuf,
 }
 
 impl GridArgs {

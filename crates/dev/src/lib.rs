@@ -18,7 +18,6 @@ pub mod hostile;
 mod kernels;
 mod marked_page;
 pub mod records;
-mod reproduce;
 mod run;
 mod soak;
 mod swarm;
@@ -46,6 +45,7 @@ const MOVED: &[(&str, &str)] = &[
     ("level-evidence", "run research/level/evidence.toml"),
     ("level-theory", "run research/level/theory.toml"),
     ("model", "run FILE"),
+    ("reproduce", "run reproduction"),
     ("views", "run experiments/tables/kernel-view.toml"),
 ];
 
@@ -65,7 +65,6 @@ impl Program for Cli {
         let global = self.global;
         match self.command {
             Command::Run(args) => run::run(&args, global, &Signals::catch()?, out),
-            Command::Reproduce(args) => reproduce::run(&args, global, &Signals::catch()?, out),
             Command::ReproduceGrid(args) => grid::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub use crate::runs::{Point, RunPlan, Sweep};
 
 /// A figure or a table of a paper, or a question that its authors left open.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// What it shows, in a few words.
@@ -79,7 +79,7 @@ impl Figure {
 }
 
 /// What differs when real flows run it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
     /// Only these runs; empty: all.
@@ -98,12 +98,12 @@ pub struct Kernel {
     /// us late, and one in a thousand 0.6 ms: only for figures in which this changes nothing. Hosts that send
     /// single packets run alone whatever it says, because packets that leave late leave together: BBR's short
     /// flow in figure 1 of Ma et al. has 7.9 ± 0.7 Mbit/s with three runs at a time, and 7.1 ± 0.4 alone.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "one")]
     pub at_a_time: u32,
 }
 
 /// What differs in the quick version, whose verdict CI holds against the one on record.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Short {
     /// `KEY=VALUE` as for `--set`, after those of the run.
@@ -116,10 +116,6 @@ pub struct Short {
 
 fn one() -> u32 {
     1
-}
-
-fn is_one(number: &u32) -> bool {
-    *number == 1
 }
 
 /// A number that a run has.
@@ -136,7 +132,7 @@ fn is_one(number: &u32) -> bool {
 ///   from 1 in PROBE_BW_UP and DOWN, and has last been there: alpha of Zhang et al. 2018, section IV.C);
 /// * of a model: `model.NAME`;
 /// * of a table: `table.COLUMN`, a number per row that counts, as if each were a seed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     /// Which run; in a column of a table the run of the row, if it names none.
@@ -166,16 +162,16 @@ pub struct Measure {
     #[serde(default)]
     pub times: Option<f64>,
     /// For pictures over time: what a receiver has, when its sender learns of it. This many seconds later.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub later_s: f64,
     /// For pictures over time: plus this series, at the times that both have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub plus: Option<Box<Measure>>,
     /// For pictures over time: the mean of each span of this many seconds, in its middle; 0: every point.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub mean_s: f64,
     /// Of the seeds, the middle one in place of the mean: for numbers that gather around two values.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub median: bool,
 }
 
@@ -203,12 +199,8 @@ impl Measure {
     }
 }
 
-fn is_zero(x: &f64) -> bool {
-    *x == 0.0
-}
-
 /// How a series becomes a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Take {
     /// Of all points.
@@ -228,7 +220,7 @@ pub enum Take {
 }
 
 /// How two numbers compare.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Is {
     /// As much, within the tolerance.
@@ -244,7 +236,7 @@ pub enum Is {
 }
 
 /// A number that the paper reports, and where we measure it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// What it is: "goodput of the 10 ms flow".
@@ -267,25 +259,33 @@ pub struct Value {
     #[serde(default)]
     pub tolerance_ratio: f64,
     /// Why the tolerance is so large: "read off a picture whose grid is 10". Every tolerance has a reason.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub tolerance_why: String,
     /// The sentence that reports it.
     pub quote: String,
     /// The paper states it in words that leave no choice, not in digits: "equally" is 50 %.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub in_words: bool,
     /// Why it cannot fail, if it cannot: it is shown, and never counted.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub by_construction: String,
     /// What may be the cause that it does not hold, each shown by a run.
-    #[serde(default, rename = "cause", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "cause")]
     pub causes: Vec<Cause>,
+}
+
+impl Value {
+    /// The larger of the two tolerances, in the unit.
+    #[must_use]
+    pub fn room(&self) -> f64 {
+        self.tolerance.max(self.tolerance_ratio * self.published.abs())
+    }
 }
 
 /// A suspected cause of a difference, with a run that changes it. What the change does to the value is
 /// computed ([`Moved`](crate::record::Moved)). One that reaches it is sufficient for the published number; it
 /// does not show that the authors' hosts had it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cause {
     /// All that the run changes: "without a pacing margin"; with two changes at once, both.
@@ -295,7 +295,7 @@ pub struct Cause {
 }
 
 /// A sentence of the paper on this figure that no check tests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The sentence.
@@ -305,21 +305,21 @@ pub struct Claim {
 }
 
 /// A relation that makes the shape.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
     /// The claim: "the 10 ms flow's share falls as the other's RTT grows".
     pub what: String,
     /// The sentence of the paper that states it, or "picture: " and what the figure shows. A shape has a
     /// quote or is [`ours`](Self::ours).
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub quote: String,
     /// Our own prediction, question or bound: no sentence and no picture of the paper states it. It is shown,
     /// and never counted as the paper's.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub ours: bool,
     /// Why it cannot fail, if it cannot: it is shown, and never counted.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub by_construction: String,
     /// The left side of a relation...
     pub measure: Measure,
@@ -336,7 +336,7 @@ pub struct Shape {
     #[serde(default)]
     pub tolerance_ratio: f64,
     /// Why the tolerance is so large: "the paper draws both lines as one". Every tolerance has a reason.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub tolerance_why: String,
     /// In place of a relation: `measure`, without `at`, along the run's whole sweep.
     #[serde(default)]
@@ -348,7 +348,7 @@ fn unit() -> f64 {
 }
 
 /// What a measure does along a sweep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Along {
     /// From each point to the next it grows or stays, and it ends higher than it begins.
@@ -360,7 +360,7 @@ pub enum Along {
 }
 
 /// A picture.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
     /// Above it.
@@ -403,7 +403,7 @@ impl Line {
 }
 
 /// What a picture shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A number of each point of a sweep, with its interval over seeds.
@@ -419,7 +419,7 @@ pub enum Kind {
 }
 
 /// A line, or a group of bars.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// In the legend.
@@ -438,7 +438,7 @@ pub struct Line {
 }
 
 /// Beside all figures of a paper: `reproduction/PAPER/paper.toml`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
     /// As printed.
@@ -447,16 +447,17 @@ pub struct Paper {
     pub authors: String,
     /// Where it appeared, with an identifier.
     pub published: String,
-    /// What it claims and what came of it here, in two or three sentences.
+    /// What it claims and what came of it here: two or three sentences, and what else is to be said in further
+    /// paragraphs.
     pub about: String,
     /// Its figures in the order of the paper; every folder must be named.
     pub figures: Vec<String>,
     /// What is known of the paper's hosts and is no default.
-    #[serde(default, skip_serializing_if = "Hosts::is_empty")]
+    #[serde(default)]
     pub hosts: Hosts,
     /// What the paper leaves open about the hosts and decides results: each figure is run and judged on each
     /// base. None: only the defaults.
-    #[serde(default, rename = "base", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "base")]
     pub bases: Vec<Base>,
 }
 
@@ -469,7 +470,7 @@ impl Paper {
 }
 
 /// Settings of all simulated runs of a paper, on every base.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hosts {
     /// How it is known.
@@ -487,7 +488,7 @@ impl Hosts {
 }
 
 /// Settings of all simulated runs of a paper on one base. Models have no base; a table has one file for each.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Base {
     /// One word: "single". That of a paper that declares none is empty.
@@ -498,7 +499,7 @@ pub struct Base {
     pub why: String,
     /// `KEY=VALUE` as for `--set`, before those of a run, which therefore may keep to a value of its own. The
     /// first base has none: it is the scenarios as they are.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub set: Vec<String>,
 }
 

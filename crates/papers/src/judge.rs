@@ -11,7 +11,7 @@ use fairpace_scenario::Target;
 
 use crate::figure::{Along, Figure, Is, Measure, Shape, Value};
 use crate::measure::{Measurement, Outcomes, round};
-use crate::record::{Compared, Finding, Held, Mean, Measured, Verdict};
+use crate::record::{Compared, Finding, Held, Mean, Measured, Numbers, Verdict};
 use crate::tally::Counted;
 
 mod causes;
@@ -29,42 +29,31 @@ pub enum Rule {
     Mean,
 }
 
-/// All values and shapes of the figure, and what they come to.
-pub(crate) fn judge(outcomes: &Outcomes<'_>, on: Target, rule: Rule) -> (Vec<Compared>, Vec<Held>, Verdict) {
-    let figure = outcomes.figure;
-    let mut values: Vec<Compared> = (0..figure.values.len()).map(|i| compare(outcomes, on, i)).collect();
-    let mut shapes: Vec<Held> = (0..figure.shapes.len()).map(|i| hold(outcomes, on, i)).collect();
-    let verdict = find(figure, rule, &mut values, &mut shapes);
-    (values, shapes, verdict)
+/// The numbers of all values and shapes of the figure.
+pub(crate) fn numbers(outcomes: &Outcomes<'_>, on: Target) -> (Vec<Compared>, Vec<Held>) {
+    let Figure { values, shapes, .. } = outcomes.figure;
+    let values = values.iter().map(|value| compare(outcomes, on, value)).collect();
+    (values, shapes.iter().map(|shape| hold(outcomes, on, shape)).collect())
 }
 
-/// Judges again what is on record.
-pub(crate) fn judge_again(figure: &Figure, measured: &mut Measured) {
-    measured.verdict = find(figure, Rule::Interval, &mut measured.values, &mut measured.shapes);
-}
-
-/// Sets all findings.
-fn find(figure: &Figure, rule: Rule, values: &mut [Compared], shapes: &mut [Held]) -> Verdict {
-    for compared in &mut *values {
-        let value = figure.values.get(compared.value);
-        compared.finding =
-            value.map_or(Finding::NotMeasured, |value| of_value(figure, rule, value, compared));
-        if let Some(value) = value {
-            causes::find(figure, rule, value, compared);
-        }
+/// Sets all findings, and the verdict to which they come.
+pub(crate) fn find(figure: &Figure, rule: Rule, measured: &mut Measured) {
+    for (value, compared) in figure.values.iter().zip(&mut measured.values) {
+        compared.finding = of_value(figure, rule, value, &compared.numbers);
+        causes::find(figure, rule, value, compared);
     }
-    for held in &mut *shapes {
-        let shape = figure.shapes.get(held.shape);
-        held.finding = shape.map_or(Finding::NotMeasured, |shape| of_shape(figure, rule, shape, held));
+    for (shape, held) in figure.shapes.iter().zip(&mut measured.shapes) {
+        held.finding = of_shape(figure, rule, shape, &held.numbers);
     }
-    verdict(figure, values, shapes)
+    measured.verdict = verdict(figure, measured);
 }
 
-fn verdict(figure: &Figure, values: &[Compared], shapes: &[Held]) -> Verdict {
-    let all = || values.iter().map(|of| of.finding).chain(shapes.iter().map(|of| of.finding));
-    let counted = Counted::of(figure, values, shapes);
+fn verdict(figure: &Figure, measured: &Measured) -> Verdict {
+    let Measured { values, shapes, .. } = measured;
+    let mut all = values.iter().map(|of| of.finding).chain(shapes.iter().map(|of| of.finding));
+    let counted = Counted::of(figure, Some(measured));
     let paper = counted.values + counted.shapes;
-    if all().all(|finding| finding == Finding::NotMeasured) {
+    if all.all(|finding| finding == Finding::NotMeasured) {
         Verdict::NotRun
     } else if paper.all() == 0 {
         Verdict::Ours
@@ -79,37 +68,35 @@ fn verdict(figure: &Figure, values: &[Compared], shapes: &[Held]) -> Verdict {
     }
 }
 
-fn compare(outcomes: &Outcomes<'_>, on: Target, index: usize) -> Compared {
-    let nothing = Compared { value: index, complete: true, ..Compared::default() };
-    let Some(value) = outcomes.figure.values.get(index) else { return nothing };
+fn compare(outcomes: &Outcomes<'_>, on: Target, value: &Value) -> Compared {
     if on == Target::Testbed && !outcomes.ran(&value.measure) {
-        return nothing;
+        return Compared { tried: causes::untried(value), ..Compared::default() };
     }
     match outcomes.measure(&value.measure) {
-        None => nothing,
-        Some(Measurement { mean, complete }) => {
-            Compared { ours: mean, complete, tried: causes::measure(outcomes, value), ..nothing }
-        }
+        None => Compared { tried: causes::untried(value), ..Compared::default() },
+        Some(found) => Compared {
+            numbers: found.numbers(),
+            tried: causes::measure(outcomes, value),
+            ..Compared::default()
+        },
     }
 }
 
-fn hold(outcomes: &Outcomes<'_>, on: Target, index: usize) -> Held {
-    let nothing = Held { shape: index, ours: Vec::new(), complete: true, finding: Finding::NotMeasured };
-    let Some(shape) = outcomes.figure.shapes.get(index) else { return nothing };
+fn hold(outcomes: &Outcomes<'_>, on: Target, shape: &Shape) -> Held {
     let ran = outcomes.ran(&shape.measure) || shape.than.as_ref().is_some_and(|than| outcomes.ran(than));
     if on == Target::Testbed && !ran {
-        return nothing;
+        return Held::default();
     }
     let measured = match shape.along {
         Some(_) => points(outcomes, shape),
         None => sides(outcomes, shape),
     };
-    measured.map_or(nothing.clone(), |(ours, complete)| Held { ours, complete, ..nothing })
+    Held { numbers: measured.unwrap_or_default(), ..Held::default() }
 }
 
 /// The sides of a relation that have a mean, and whether no seed lacks a value; `None`: a side was not run
 /// here.
-fn sides(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<(Vec<Mean>, bool)> {
+fn sides(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<Numbers> {
     let left = outcomes.measure(&shape.measure)?;
     let right = match &shape.than {
         Some(than) => {
@@ -123,17 +110,20 @@ fn sides(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<(Vec<Mean>, bool)> {
         }
         None => Measurement { mean: Some(Mean { n: 0, mean: shape.factor, half: None }), complete: true },
     };
-    Some((left.mean.into_iter().chain(right.mean).collect(), left.complete && right.complete))
+    let ours = left.mean.into_iter().chain(right.mean).collect();
+    Some(Numbers { ours, complete: left.complete && right.complete })
 }
 
 /// The means of all points that were run, in order.
-fn points(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<(Vec<Mean>, bool)> {
+fn points(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<Numbers> {
     let (_, run) = outcomes.run(&shape.measure.run)?;
     let points = run.sweep.iter().flat_map(|sweep| &sweep.points);
     let found: Vec<Measurement> =
         points.filter_map(|point| outcomes.measure_at(&shape.measure, &point.at)).collect();
     let complete = found.iter().all(|found| found.complete);
-    (found.len() >= 2).then(|| (found.into_iter().filter_map(|found| found.mean).collect(), complete))
+    let enough = found.len() >= 2;
+    let ours = found.into_iter().filter_map(|found| found.mean).collect();
+    enough.then_some(Numbers { ours, complete })
 }
 
 /// Where a number lies.
@@ -174,29 +164,30 @@ fn without(complete: bool, some: bool) -> Option<Finding> {
     }
 }
 
-fn of_value(figure: &Figure, rule: Rule, value: &Value, compared: &Compared) -> Finding {
-    if let Some(finding) = without(compared.complete, compared.ours.is_some()) {
+fn of_value(figure: &Figure, rule: Rule, value: &Value, numbers: &Numbers) -> Finding {
+    let ours = numbers.ours.first();
+    if let Some(finding) = without(numbers.complete, ours.is_some()) {
         return finding;
     }
     let exact = figure.is_exact(&value.measure);
-    let ours = compared.ours.and_then(|ours| Span::of(ours, rule, exact));
+    let ours = ours.and_then(|ours| Span::of(*ours, rule, exact));
     ours.map_or(Finding::Open, |ours| beside_published(value, ours))
 }
 
 /// Whether a number agrees with what is published.
 fn beside_published(value: &Value, ours: Span) -> Finding {
     let published = Span { low: value.published, high: value.published };
-    let tolerance = value.tolerance.max(value.tolerance_ratio * value.published.abs());
-    relation(value.is, ours, published, tolerance)
+    relation(value.is, ours, published, value.room())
 }
 
-fn of_shape(figure: &Figure, rule: Rule, shape: &Shape, held: &Held) -> Finding {
+fn of_shape(figure: &Figure, rule: Rule, shape: &Shape, numbers: &Numbers) -> Finding {
+    let Numbers { ours, complete } = numbers;
     let exact = |measure: &Measure| figure.is_exact(measure);
-    let has_ours = if shape.along.is_some() { !held.ours.is_empty() } else { held.ours.len() == 2 };
-    if let Some(finding) = without(held.complete, has_ours) {
+    let has_ours = if shape.along.is_some() { !ours.is_empty() } else { ours.len() == 2 };
+    if let Some(finding) = without(*complete, has_ours) {
         return finding;
     }
-    match (shape.along, held.ours.as_slice()) {
+    match (shape.along, ours.as_slice()) {
         // that seeds differ by less cannot be seen of one
         (None, _) if shape.is == Is::Apart && rule == Rule::Mean => Finding::NotMeasured,
         (Some(along), points) => {

@@ -2,23 +2,23 @@
 //!
 //! A figure or table of a paper is a folder `reproduction/PAPER/FIGURE/` with scenarios and a `figure.toml`
 //! ([`figure`]): the runs, what the paper reports in its own words, the shapes that must hold, and the plots.
-//! The runs of a figure give a [`record`]: the figure with our numbers and a verdict. The gallery and
-//! REPRODUCTION.md are generated from records.
+//! The runs of a figure give a [`record`]: the numbers of its checks. REPRODUCTION.md ([`front`]), a [`page`] for
+//! each paper and the [`gallery`] are generated from figures and records.
 //!
 //! This crate computes no metric: numbers come from `fairpace-results` (runs) and [`models`] (equations). It
-//! does not run scenarios: `fairpace-dev reproduce` does.
+//! does not run scenarios: `fairpace-dev run` does.
 
 #![forbid(unsafe_code)]
 
 pub mod figure;
+pub mod front;
 pub mod gallery;
 pub mod grid;
-pub mod index;
 pub mod judge;
 pub mod load;
 pub mod measure;
 pub mod models;
-pub mod pages;
+pub mod page;
 pub mod plan;
 pub mod record;
 pub mod results;
@@ -31,9 +31,8 @@ pub mod text;
 
 mod check;
 mod draw;
-mod explained;
+mod keys;
 mod paths;
 mod runs;
 #[cfg(test)]
 mod sample;
-mod summary;

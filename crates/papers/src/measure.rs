@@ -7,7 +7,7 @@ use crate::figure::{Figure, Measure, RunPlan, Take};
 use crate::grid::Cell;
 use crate::paths;
 use crate::plan::Case;
-use crate::record::Mean;
+use crate::record::{Mean, Numbers};
 use crate::source::Source;
 use crate::table::table;
 
@@ -102,6 +102,11 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
+    /// As it is recorded.
+    pub(crate) fn numbers(self) -> Numbers {
+        Numbers { ours: self.mean.into_iter().collect(), complete: self.complete }
+    }
+
     fn of(values: &[f64]) -> Self {
         let mean = Estimate::of(values.iter().copied()).map(|estimate| Mean {
             n: u32::try_from(estimate.runs).unwrap_or(u32::MAX),

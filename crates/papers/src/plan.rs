@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target};
 use sha2::{Digest, Sha256};
@@ -78,18 +79,12 @@ impl Plan {
     pub fn hash(&self) -> String {
         let mut sum = Sha256::new();
         for case in &self.cases {
+            // a table that cannot be read is an error when its numbers are read
+            let table = |path: &Path| {
+                fs::read(path).map_or_else(|_| Vec::new(), |text| Sha256::digest(text).to_vec())
+            };
             sum.update(format!("{} {}\n", case.run, case.point));
-            match &case.source {
-                Source::Scenarios(scenarios) | Source::Cell { scenarios, .. } => {
-                    scenarios.iter().for_each(|of| sum.update(format!("{} {}\n", of.hash, of.seed)));
-                }
-                Source::Model { name, arguments } => sum.update(format!("{name} {arguments:?}\n")),
-                Source::Table { path, filters } => {
-                    // a table that cannot be read is an error when its numbers are read
-                    sum.update(fs::read(path).unwrap_or_default());
-                    sum.update(format!("{filters:?}\n"));
-                }
-            }
+            sum.update(case.source.identity(&mut |path| format!("{:02x?}", table(path))));
         }
         sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -1,6 +1,6 @@
 //! What is run: scenarios, models and tables of finished runs, once or along an axis.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::figure::Base;
 
@@ -9,7 +9,7 @@ fn five() -> u32 {
 }
 
 /// A scenario or a model, once or along an axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunPlan {
     /// Its name among the figure's runs: "bbr1".
@@ -33,17 +33,17 @@ pub struct RunPlan {
     #[serde(default)]
     pub sweep: Option<Sweep>,
     /// In place of a source and a sweep: those of this run, which is above. `set` comes after its own.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub like: String,
     /// Simulations, each with its own seed; a model runs once.
     #[serde(default = "five")]
     pub seeds: u32,
     /// In place of `seeds`: for each simulation, what it sets beside its seed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub by_seed: Vec<Vec<String>>,
     /// Not in the paper: an algorithm of ours in the same experiment. It is drawn with a look of its own and
     /// never judged. The quick version leaves it out; so do real flows, unless `kernel.runs` names it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub beside: bool,
 }
 
@@ -75,7 +75,7 @@ impl RunPlan {
 }
 
 /// An axis: the run once per point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
     /// What it is, for the picture's axis, with its unit: "RTT of the other flow, ms".
@@ -84,7 +84,7 @@ pub struct Sweep {
     #[serde(default, rename = "point")]
     pub points: Vec<Point>,
     /// In place of points: axes, of which each combination is a point. The last one changes fastest.
-    #[serde(default, rename = "axis", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "axis")]
     pub axes: Vec<Vec<Point>>,
 }
 
@@ -107,7 +107,7 @@ impl Sweep {
 }
 
 /// A point of an axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// Its name: "15 ms".

@@ -1,6 +1,6 @@
 //! Where the numbers of a run come from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fairpace_scenario::Scenario;
 
@@ -36,6 +36,18 @@ pub enum Source {
 }
 
 impl Source {
+    /// What decides its numbers beside the program: scenarios with seeds, arguments, or rows. `table` gives a
+    /// table's content in short.
+    pub(crate) fn identity(&self, table: &mut dyn FnMut(&Path) -> String) -> String {
+        match self {
+            Self::Scenarios(scenarios) | Self::Cell { scenarios, .. } => {
+                scenarios.iter().map(|of| format!("{} {}\n", of.hash, of.seed)).collect()
+            }
+            Self::Model { name, arguments } => format!("{name} {arguments:?}\n"),
+            Self::Table { path, filters } => format!("{} {filters:?}\n", table(path)),
+        }
+    }
+
     /// What has to be run.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {

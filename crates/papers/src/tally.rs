@@ -1,7 +1,7 @@
 //! How many checks of each kind hold.
 
 use crate::figure::Figure;
-use crate::record::{Compared, Finding, Held, Measured};
+use crate::record::{Finding, Measured};
 
 /// Findings of one kind of check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,6 +39,13 @@ impl Tally {
     }
 }
 
+impl std::fmt::Display for Tally {
+    /// "7 of 9"; a dash without any.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.all() == 0 { f.pad("–") } else { write!(f, "{} of {}", self.hold, self.all()) }
+    }
+}
+
 impl std::ops::Add for Tally {
     type Output = Self;
 
@@ -66,35 +73,24 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Those of one place.
+    /// Those of one place; `None`: nothing was measured there.
     #[must_use]
-    pub fn in_place(figure: &Figure, measured: &Measured) -> Self {
-        Self::of(figure, &measured.values, &measured.shapes)
-    }
-
-    /// Those of a figure of which nothing was measured.
-    #[must_use]
-    pub fn unmeasured(figure: &Figure) -> Self {
-        let values = vec![Compared::default(); figure.values.len()];
-        let shapes = vec![Held::default(); figure.shapes.len()];
-        Self::of(figure, &values, &shapes)
-    }
-
-    /// Those with one finding per value and shape of the figure.
-    #[must_use]
-    pub fn of(figure: &Figure, values: &[Compared], shapes: &[Held]) -> Self {
+    pub fn of(figure: &Figure, measured: Option<&Measured>) -> Self {
         let mut counted = Self::default();
-        for (value, compared) in figure.values.iter().zip(values) {
+        for (index, value) in figure.values.iter().enumerate() {
             match value.by_construction.is_empty() {
-                true => counted.values.count(compared.finding),
+                true => {
+                    counted.values.count(measured.map_or(Finding::NotMeasured, |of| of.values[index].finding))
+                }
                 false => counted.by_construction += 1,
             }
         }
-        for (shape, held) in figure.shapes.iter().zip(shapes) {
+        for (index, shape) in figure.shapes.iter().enumerate() {
+            let finding = measured.map_or(Finding::NotMeasured, |of| of.shapes[index].finding);
             match (shape.by_construction.is_empty(), shape.ours) {
                 (false, _) => counted.by_construction += 1,
-                (true, true) => counted.ours.count(held.finding),
-                (true, false) => counted.shapes.count(held.finding),
+                (true, true) => counted.ours.count(finding),
+                (true, false) => counted.shapes.count(finding),
             }
         }
         counted

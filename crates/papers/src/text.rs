@@ -3,7 +3,42 @@
 use fairpace_scenario::Target;
 
 use crate::figure::{Figure, Is, Shape, Value};
-use crate::record::{Held, Mean, Measured};
+use crate::record::{Cost, Finding, Mean, Moved, Verdict};
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Replicated => "replicated",
+            Self::Partly => "partly replicated",
+            Self::Not => "not replicated",
+            Self::Ours => "ours",
+            Self::NotRun => "not run",
+        })
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Holds => "holds",
+            Self::Open => "open",
+            Self::Contradicted => "contradicted",
+            Self::NotMeasured => "not measured",
+        })
+    }
+}
+
+impl std::fmt::Display for Moved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Reaches => "reaches it",
+            Self::Towards => "moves towards it",
+            Self::Away => "moves away from it",
+            Self::Unmoved => "does not move it",
+            Self::NotMeasured => "not measured",
+        })
+    }
+}
 
 /// About four significant digits without superfluous zeros; a dash for what is not there.
 pub(crate) fn number(x: f64) -> String {
@@ -41,14 +76,6 @@ pub fn mean(of: Mean) -> String {
     }
 }
 
-/// Where something was measured.
-pub(crate) fn place(on: Target) -> &'static str {
-    match on {
-        Target::Simulator => "simulator",
-        Target::Testbed => "kernel",
-    }
-}
-
 /// Text that stays in its cell.
 pub(crate) fn cell(text: &str) -> String {
     text.trim().replace('|', "\\|").replace('\n', " ")
@@ -74,10 +101,24 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// What a paper publishes, with its unit: "133 Mbit/s".
-pub(crate) fn published(value: &Value) -> String {
-    let published = format!("{} {}", number(value.published), value.unit);
-    published.trim_end().to_owned()
+/// What the tolerance allows: "± 5", "at most 26".
+pub(crate) fn allowed(value: &Value) -> String {
+    match value.is {
+        // no value is only apart from another: that is for shapes
+        Is::About | Is::Apart => {
+            // three significant digits are enough for a bound that people chose
+            let rounded = format!("{:.2e}", value.room());
+            format!("± {}", number(rounded.parse().unwrap_or(f64::NAN)))
+        }
+        Is::Below => "at most".to_owned(),
+        Is::Above => "at least".to_owned(),
+    }
+}
+
+/// A text whose lines are joined, and whose paragraphs are not.
+pub(crate) fn paragraphs(text: &str) -> String {
+    let joined = text.split("\n\n").map(|paragraph| paragraph.trim().replace('\n', " "));
+    joined.collect::<Vec<_>>().join("\n\n")
 }
 
 /// 12 345 678 as "12.3 million".
@@ -95,20 +136,15 @@ pub(crate) fn of(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// What a place took: "12 runs, 3.1 million packets delivered in 8 s of CPU time, 9 s by the clock".
-pub(crate) fn cost(measured: &Measured) -> String {
-    format!(
-        "{}, {} delivered in {} of CPU time, {} by the clock",
-        of(u64::from(measured.runs), "run"),
-        of(measured.packets, "packet"),
-        duration(measured.cpu_s),
-        duration(measured.wall_s)
-    )
+/// What a place took: "12 runs, 8 s of CPU time, commit `0123`".
+pub(crate) fn cost(cost: &Cost) -> String {
+    let Cost { runs, cpu_s, commit, .. } = cost;
+    format!("{}, {} of CPU time, commit `{commit}`", of(u64::from(*runs), "run"), duration(*cpu_s))
 }
 
 /// What was claimed of two numbers: "17.2 ≥ 12.3 = 3 × 4.1, within 5 %".
-pub(crate) fn relation(shape: &Shape, held: &Held) -> String {
-    let [left, right] = held.ours.as_slice() else { return "a side has no value".into() };
+pub(crate) fn relation(shape: &Shape, ours: &[Mean]) -> String {
+    let [left, right] = ours else { return "a side has no value".into() };
     let sign = match shape.is {
         Is::About => "≈",
         Is::Below => "≤",

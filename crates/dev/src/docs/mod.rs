@@ -15,29 +15,22 @@ use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
 
 use crate::args::DocsArgs;
-use crate::{reproduce, written};
+use crate::run::figures;
+use crate::written;
 
 /// A generated page.
 struct Page {
     path: PathBuf,
-    /// `None`: the file must not exist.
-    text: Option<String>,
+    text: String,
 }
 
 impl Page {
     fn new(path: PathBuf, text: String) -> Self {
-        Self { path, text: Some(text) }
+        Self { path, text }
     }
 
     fn is_current(&self) -> bool {
-        fs::read_to_string(&self.path).ok() == self.text
-    }
-
-    fn write(&self) -> std::io::Result<()> {
-        match &self.text {
-            Some(text) => new_file::write(&self.path, text),
-            None => fs::remove_file(&self.path),
-        }
+        fs::read_to_string(&self.path).is_ok_and(|text| text == self.text)
     }
 }
 
@@ -49,7 +42,7 @@ pub(crate) fn run(args: &DocsArgs, global: Global, out: &mut Output) -> Result<(
         return Err(Failure::new(Exit::Internal, message, "run `make docs` and commit the result"));
     }
     for page in &stale {
-        page.write().map_err(|error| unusable(&page.path, &error))?;
+        new_file::write(&page.path, &page.text).map_err(|error| unusable(&page.path, &error))?;
     }
     let written: Vec<&Path> = stale.iter().map(|page| page.path.as_path()).collect();
     written::report(&written, global, out)?;
@@ -70,9 +63,9 @@ fn stale(root: &Path) -> Result<Vec<Page>, Failure> {
         Page::new(scenario.clone(), scenario_page(&scenario)?),
         Page::new(root.join("crates/python/python/fairpace/_keys.py"), python::page()),
     ];
-    let papers = reproduce::pages(&root.join("reproduction"))?;
-    pages.push(Page::new(papers.index.path().to_owned(), papers.index.text(&papers.tables)));
-    pages.extend(papers.questions.into_iter().map(|(path, text)| Page { path, text }));
+    let papers = figures::pages(&root.join("reproduction"))?;
+    pages.push(Page::new(papers.front.path().to_owned(), papers.front.text(&papers.tables)));
+    pages.extend(papers.papers.into_iter().map(|(path, text)| Page::new(path, text)));
     pages.retain(|page| !page.is_current());
     Ok(pages)
 }

@@ -3,21 +3,30 @@
 mod duels;
 mod duels_page;
 mod evaluation;
+pub(crate) mod figures;
 pub(crate) mod identity;
 mod tables;
 mod validation;
 
+use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use fairpace_cli_core::args::Global;
+use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
+use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
+use fairpace_experiment::Store;
 use fairpace_papers::tables::Tables;
+use fairpace_scenario::{Scenario, Target};
 
 use crate::args::RunArgs;
 use evaluation::Evaluations;
+use figures::Figures;
+use identity::identity;
 
 pub(crate) fn run(
     args: &RunArgs,
@@ -33,7 +42,37 @@ pub(crate) fn run(
         Experiment::Evaluations(of) => of.run(path, args, global, signals, out),
         Experiment::Duels(of) => of.run(path, args, global, signals, out),
         Experiment::Validation(of) => of.run(path, args, global, signals, out),
+        Experiment::Figures(of) => of.run(args, global, signals, out),
     })
+}
+
+/// Simulates what is not kept below `folder`, and keeps it there.
+fn simulate<'a>(
+    scenarios: impl Iterator<Item = &'a Scenario>,
+    folder: &Path,
+    args: &RunArgs,
+    global: Global,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let store = |scenario: &Scenario| Store::new(folder, &identity(scenario), None);
+    let on = Target::Simulator;
+    let mut seen = HashSet::new();
+    let is_missing = |scenario: &&Scenario| args.fresh || !store(scenario).has(scenario, on);
+    let missing: Vec<&Scenario> =
+        scenarios.filter(|of| seen.insert((&of.hash, of.seed))).filter(is_missing).collect();
+    let progress = Progress::of_scenarios(&missing, global.quiet);
+    let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
+    let done = batch.simulate(&missing, |index, run| {
+        store(missing[index]).put(missing[index], on, &run).map_err(|error| unkept(folder, &error))
+    });
+    done.map(drop).map_err(|failure| match failure.is_interruption() {
+        true => failure.with_help("finished runs are kept: the same command goes on from there"),
+        false => failure,
+    })
+}
+
+fn unkept(folder: &Path, error: &io::Error) -> Failure {
+    Failure::file("finished runs cannot be kept below", folder, error, "run a copy of the folder")
 }
 
 /// What a file is.
@@ -46,10 +85,15 @@ enum Experiment {
     Duels(duels::File),
     /// The simulator beside the running kernel.
     Validation(validation::File),
+    /// Figures of papers.
+    Figures(Figures),
 }
 
 impl Experiment {
     fn read(path: &Path) -> Result<Self, Failure> {
+        if let Some(figures) = Figures::read(path)? {
+            return Ok(Self::Figures(figures));
+        }
         let text = fs::read_to_string(path).unwrap_or_default(); // `Tables` says what is wrong
         let keys = toml::from_str::<toml::Table>(&text).unwrap_or_default();
         if keys.contains_key("criteria") {
@@ -91,7 +135,10 @@ fn stale(page: &Path, file: &Path) -> Failure {
 fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in named {
-        if !path.is_dir() {
+        let holds_papers =
+            |path: &Path| path.join("paper.toml").is_file() || path.join("figure.toml").is_file();
+        let mut below = path.read_dir().into_iter().flatten().flatten();
+        if !path.is_dir() || holds_papers(path) || below.any(|entry| holds_papers(&entry.path())) {
             files.push(path.clone());
             continue;
         }

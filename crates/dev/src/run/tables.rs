@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use fairpace_cli_core::args::Global;
-use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::Store;
 use fairpace_papers::measure::{Outcome, Outcomes};
@@ -99,24 +97,9 @@ fn outcomes(
     signals: &Signals,
 ) -> Result<Vec<Outcome>, Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let store = |scenario: &Scenario| Store::new(folder, &identity(scenario), None);
-    let on = Target::Simulator;
-    let is_missing = |scenario: &&Scenario| args.fresh || !store(scenario).has(scenario, on);
-    let mut missing: Vec<&Scenario> = plan.scenarios().filter(is_missing).collect();
-    missing.sort_by(|a, b| (&a.hash, a.seed).cmp(&(&b.hash, b.seed)));
-    missing.dedup_by(|a, b| (&a.hash, a.seed) == (&b.hash, b.seed));
-    let progress = Progress::of_scenarios(&missing, global.quiet);
-    let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
-    let done = batch.simulate(&missing, |index, run| {
-        store(missing[index]).put(missing[index], on, &run).map_err(|error| {
-            Failure::file("finished runs cannot be kept below", folder, &error, "run a copy of the folder")
-        })
-    });
-    done.map_err(|failure| match failure.is_interruption() {
-        true => failure.with_help("finished runs are kept: the same command goes on from there"),
-        false => failure,
-    })?;
-    let kept = |scenario: &Scenario| store(scenario).get(scenario, on);
+    super::simulate(plan.scenarios(), folder, args, global, signals)?;
+    let kept =
+        |scenario: &Scenario| Store::new(folder, &identity(scenario), None).get(scenario, Target::Simulator);
     let outcomes = plan.cases.iter().map(|case| case.outcome(kept)).collect::<Result<_, String>>();
     outcomes.map_err(|message| Failure::new(Exit::Internal, message, ""))
 }

@@ -3,12 +3,12 @@
 mod abuse;
 mod duels;
 mod evaluations;
+mod figures;
 mod hostile;
 mod level_theory;
 mod limit;
 mod pages;
 mod records;
-mod reproduce;
 mod support;
 mod swarm;
 mod tables;

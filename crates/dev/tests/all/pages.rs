@@ -90,7 +90,7 @@ fn a_variant_that_no_run_can_have_is_refused_before_its_runs_are_counted() {
 fn outside_of_a_checkout_nothing_is_written() {
     let place = Folder::create();
     let grid = ["reproduce-grid", "--only", "rate=1gbit", "--duration", "1s", "--dry-run"];
-    for arguments in [&["reproduce"][..], &["reproduce", "--page"], &grid, &["docs"]] {
+    for arguments in [&["run", "reproduction", "--write"][..], &grid, &["docs"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fairpace-dev"));
         let output = command.args(arguments).current_dir(place.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

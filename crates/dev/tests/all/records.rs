@@ -20,13 +20,12 @@ fn every_record_is_documented() {
                 warmup = \"300ms\"\nstagger = \"50ms\"\n";
     std::fs::write(&duels, text).unwrap();
     let duels = duels.to_string_lossy();
-    let commands: [(&str, &[&str]); 7] = [
+    let commands: [(&str, &[&str]); 6] = [
         ("run", &[&duels]),
         ("run", &[&tables, "--short", "-q"]),
         ("swarm", &["--count", "2", "--out", "/nonexistent"]),
         ("bench-load", &["two/bbr1", "200"]),
         ("reproduce-grid", &["--dry-run", "--table", &grid]),
-        ("reproduce --list", &["--dir", &papers]),
         ("docs", &["--check", "--dir", root]),
     ];
     for (command, more) in commands {

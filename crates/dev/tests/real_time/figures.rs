@@ -29,7 +29,7 @@ fn a_figure_with_several_real_runs_at_a_time_has_all_of_them_on_record() {
     place.write("reproduction/bbq-ma2017/small.toml", TWO_FLOWS);
     place.write("reproduction/bbq-ma2017/fig01/figure.toml", FIGURE);
     let program = Command::new(env!("CARGO_BIN_EXE_fairpace-dev"))
-        .args(["reproduce", "--on", "kernel", "--dir", &place.file("reproduction")])
+        .args(["run", &place.file("reproduction"), "--write", "--on", "kernel"])
         .output()
         .expect("the program starts");
     let told = String::from_utf8_lossy(&program.stderr);
@@ -40,7 +40,8 @@ fn a_figure_with_several_real_runs_at_a_time_has_all_of_them_on_record() {
     assert!(told.contains("bbq-ma2017/fig01: 3 runs, 2 at a time"), "{told}");
     let record = place.read("reproduction/results/bbq-ma2017/fig01.json");
     let record: serde_json::Value = serde_json::from_str(&record).expect("it is JSON");
-    let measured = &record["measured"][0];
+    let measured = &record[0];
     assert_eq!((&measured["on"], &measured["runs"]), (&"kernel".into(), &3.into()), "{measured}");
-    assert_eq!(measured["shapes"][0]["ours"][0]["n"], 3, "{measured}");
+    let checks = measured["checks"].as_object().expect("it has numbers");
+    assert_eq!(checks.values().next().expect("it has one")["ours"][0]["n"], 3, "{measured}");
 }

@@ -3,8 +3,7 @@
 use fairpace_report::chart::{self, Axis, Bars, Colour, Look, Row, Strip};
 use fairpace_scenario::Target;
 
-use super::colours;
-use super::shown::{BESIDE, Placed, WIDEST_SHOWN, most_possible};
+use super::{BESIDE, Placed, WIDEST_SHOWN, colours, most_possible};
 use crate::figure::{Line, Plot, Point};
 use crate::record::{Drawn, Mean, Record};
 use crate::text;

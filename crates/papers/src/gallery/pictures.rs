@@ -2,18 +2,14 @@
 //! points beside ours.
 
 use fairpace_cc::Phase;
-use fairpace_report::chart::{Axis, Bars, Change, Chart, Colour, Curve, Layer, Look, Strip};
+use fairpace_report::chart::{Axis, Bars, Change, Chart, Colour, Curve, Layer, Look};
 use fairpace_scenario::Target;
 use maud::{Markup, html};
 
-use super::shown::{BESIDE, Placed, WIDEST_SHOWN, most_possible};
-use super::{bars, colours, tables};
+use super::{BESIDE, Placed, WIDEST_SHOWN, bars, colours, most_possible};
 use crate::figure::{Base, Figure, Kind, Line, Plot};
 use crate::record::{Drawn, Picture, Record};
-use crate::results::Place;
 
-/// Rows of a small picture.
-const MOST_STRIPS: usize = 8;
 /// A line of a sweep with more points is a curve of a model: marks would hide it.
 const MOST_DOTS: usize = 30;
 /// Of a grid of small pictures.
@@ -37,20 +33,11 @@ impl Drawing {
     }
 
     /// As an SVG file.
-    pub(crate) fn picture(&self) -> String {
+    fn picture(&self) -> String {
         match self {
             Self::Chart(chart) => chart.picture(),
             Self::Bars(bars) => bars.picture(),
         }
-    }
-
-    /// What it shows, for who does not see it.
-    pub(crate) fn about(&self) -> String {
-        let (title, shown) = match self {
-            Self::Chart(chart) => (&chart.title, format!("{} over {}", chart.y_title, chart.x_title)),
-            Self::Bars(bars) => (&bars.title, bars.unit.clone()),
-        };
-        if title.is_empty() { shown } else { format!("{title}: {shown}") }
     }
 }
 
@@ -83,10 +70,15 @@ fn single(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup>
         .collect()
 }
 
-/// All pictures of a figure on a base one by one, in its order.
-pub(crate) fn drawings(record: &Record, base: &Base) -> Vec<Drawing> {
+/// The first picture of each plot of a figure on its first base, as SVG files.
+#[must_use]
+pub(crate) fn files(record: &Record) -> Vec<String> {
+    let base = record.bases.first();
     let plots = record.figure.plots.iter().enumerate();
-    plots.flat_map(|(i, plot)| of_plot(record, plot, &placed(record, base, i))).collect()
+    let first = |(i, plot)| {
+        of_plot(record, plot, &base.map_or_else(Vec::new, |base| placed(record, base, i))).remove(0)
+    };
+    plots.map(|plot| first(plot).picture()).collect()
 }
 
 /// A column for each place that measured any of the plots.
@@ -140,32 +132,6 @@ fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
             placed.iter().map(of).collect()
         }
     }
-}
-
-/// For the contact sheet: the first picture on the first base, or what there is of values.
-pub(super) fn thumbnail(record: &Record) -> Markup {
-    let Some(plot) = record.figure.plots.first() else { return values(record) };
-    let placed = record.bases.first().map_or_else(Vec::new, |base| placed(record, base, 0));
-    if placed.is_empty() && plot.lines.iter().all(|line| line.published.is_empty()) {
-        return html! { span.nothing { "nothing measured" } };
-    }
-    match plot.kind {
-        Kind::Bars => {
-            let rows = bars::chart(record, plot, &placed).rows;
-            let strips = rows.into_iter().filter_map(|row| Some(row.bars.into_iter().next()?.strip));
-            Strip::stack(&strips.take(MOST_STRIPS).collect::<Vec<Strip>>())
-        }
-        Kind::Sweep => chart(&record.figure, plot, &placed, &placed).thumbnail(),
-        _ => chart(&record.figure, plot, &placed[..placed.len().min(1)], &placed).thumbnail(),
-    }
-}
-
-fn values(record: &Record) -> Markup {
-    let places: Vec<Place> =
-        record.places().filter(|place| Some(place.base) == record.bases.first()).collect();
-    let values = record.figure.values.iter().enumerate().take(MOST_STRIPS);
-    let strips: Vec<Strip> = values.map(|(i, value)| tables::strip(record, value, &places, i)).collect();
-    html! { @if strips.is_empty() { span.nothing { "no picture" } } @else { (Strip::stack(&strips)) } }
 }
 
 /// One chart of what the `shown` places drew; its axes hold what is in `all`, so that charts beside each

@@ -7,24 +7,28 @@ use crate::record::{Compared, Finding, Mean, Moved, Tried};
 
 /// The value under each change. The quick version, which leaves such runs out, has none.
 pub(super) fn measure(outcomes: &Outcomes<'_>, value: &Value) -> Vec<Tried> {
-    let tried = value.causes.iter().map(|cause| match outcomes.measure(&cause.measure) {
-        Some(Measurement { mean, complete }) => Tried { ours: mean, complete, ..Tried::default() },
-        None => Tried { complete: true, ..Tried::default() },
-    });
-    tried.collect()
+    let numbers = |measured: Option<Measurement>| measured.map(Measurement::numbers).unwrap_or_default();
+    let tried = value.causes.iter().map(|cause| numbers(outcomes.measure(&cause.measure)));
+    tried.map(|numbers| Tried { numbers, ..Tried::default() }).collect()
+}
+
+/// The same of a place that measures no causes.
+pub(super) fn untried(value: &Value) -> Vec<Tried> {
+    vec![Tried::default(); value.causes.len()]
 }
 
 /// Sets what each change did.
 pub(super) fn find(figure: &Figure, rule: Rule, value: &Value, compared: &mut Compared) {
     let exact = figure.is_exact(&value.measure);
-    let without = compared.ours.and_then(|ours| Some((ours, Span::of(ours, rule, exact)?)));
+    let without = compared.ours().and_then(|ours| Some((ours, Span::of(ours, rule, exact)?)));
     for (cause, tried) in value.causes.iter().zip(&mut compared.tried) {
         let exact = figure.is_exact(&cause.measure);
-        let with = tried.ours.and_then(|ours| Some((ours, Span::of(ours, rule, exact)?)));
-        tried.moved = match (tried.ours, with) {
+        let ours = tried.numbers.ours.first().copied();
+        let with = ours.and_then(|ours| Some((ours, Span::of(ours, rule, exact)?)));
+        tried.moved = match (ours, with) {
             (None, _) => Moved::NotMeasured,
             (Some(_), None) => Moved::Unmoved,
-            (Some(_), Some(with)) => moved(value, without, with, tried.complete),
+            (Some(_), Some(with)) => moved(value, without, with, tried.numbers.complete),
         };
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::measure::{Gave, Outcome};
-use crate::record::Moved;
+use crate::record::{Cost, Moved};
 
 /// A figure with a run `m` without a sweep and a run `s` with three points, and these parts.
 fn figure(parts: &str) -> Figure {
@@ -40,6 +40,19 @@ fn gave(run: usize, point: usize, v: f64) -> Outcome {
     let mut output = crate::models::Output::default();
     output.values.insert("v".into(), v);
     Outcome { run, point, gave: Gave::Model(output) }
+}
+
+/// What a place measured, without its pictures.
+fn unjudged(on: Target, (values, shapes): (Vec<Compared>, Vec<Held>)) -> Measured {
+    let (base, cost, verdict) = (String::new(), Cost::default(), Verdict::NotRun);
+    Measured { on, base, cost, verdict, values, shapes, pictures: vec![] }
+}
+
+/// Numbers with their findings, and the verdict.
+fn judge(outcomes: &Outcomes<'_>, on: Target, rule: Rule) -> (Vec<Compared>, Vec<Held>, Verdict) {
+    let mut measured = unjudged(on, numbers(outcomes, on));
+    find(outcomes.figure, rule, &mut measured);
+    (measured.values, measured.shapes, measured.verdict)
 }
 
 /// The figure with `m` at `m` and the points of `s` from the first on.
@@ -130,7 +143,7 @@ fn a_relation_scales_its_right_side_and_its_tolerance() {
         let rest = format!("is = \"{is}\"\ntolerance_ratio = {ratio}\n{than}");
         let shapes = judged(&shape(&rest), left, &[10.0]).1;
         assert_eq!(shapes[0].finding, exact(holds), "{left} {is} 20 with {ratio}");
-        assert_eq!(shapes[0].ours.iter().map(|mean| mean.mean).collect::<Vec<_>>(), [left, 20.0]);
+        assert_eq!(shapes[0].numbers.ours.iter().map(|mean| mean.mean).collect::<Vec<_>>(), [left, 20.0]);
     }
 }
 
@@ -237,7 +250,8 @@ fn what_is_ours_or_cannot_fail_is_found_and_not_counted() {
     let (values, shapes, verdict) = judged(&both, 50.0, &[]);
     assert_eq!((values[0].finding, shapes[0].finding), (Finding::Holds, Finding::Contradicted));
     assert_eq!(verdict, Verdict::Ours);
-    let counted = Counted::of(&figure(&both), &values, &shapes);
+    let measured = unjudged(Target::Simulator, (values, shapes));
+    let counted = Counted::of(&figure(&both), Some(&measured));
     assert_eq!((counted.values.all(), counted.shapes.all(), counted.by_construction), (0, 0, 1));
     assert_eq!((counted.ours.hold, counted.ours.contradicted), (0, 1));
     assert_eq!(judged(&format!("{}\n{ours}", value("tolerance = 5")), 50.0, &[]).2, Verdict::Replicated);
@@ -245,23 +259,9 @@ fn what_is_ours_or_cannot_fail_is_found_and_not_counted() {
 
 #[test]
 fn what_is_on_record_is_judged_again_by_the_figure_of_now() {
-    let (values, shapes, verdict) = judged(&value("tolerance = 5"), 50.0, &[]);
-    let record = |on, verdict| Measured {
-        on,
-        verdict,
-        values: values.clone(),
-        shapes: shapes.clone(),
-        base: String::new(),
-        commit: String::new(),
-        scenarios_hash: String::new(),
-        runs: 1,
-        wall_s: 0.0,
-        cpu_s: 0.0,
-        packets: 0,
-        pictures: vec![],
-    };
-    let mut measured = record(Target::Simulator, verdict);
-    judge_again(&figure(&value("tolerance = 5").replace("= 50", "= 60")), &mut measured);
+    let (values, shapes, _) = judged(&value("tolerance = 5"), 50.0, &[]);
+    let mut measured = unjudged(Target::Simulator, (values, shapes));
+    find(&figure(&value("tolerance = 5").replace("= 50", "= 60")), Rule::Interval, &mut measured);
     assert_eq!((measured.values[0].finding, measured.verdict), (Finding::Contradicted, Verdict::Not));
 }
 
@@ -369,7 +369,7 @@ fn the_kernel_is_not_judged_by_what_was_only_computed() {
     let all = [gave(0, 0, 50.0)];
     let (values, _, verdict) =
         judge(&Outcomes { figure: &figure, all: &all }, Target::Testbed, Rule::Interval);
-    assert_eq!((values[0].ours, verdict), (None, Verdict::NotRun));
+    assert_eq!((values[0].ours(), verdict), (None, Verdict::NotRun));
 }
 
 #[test]

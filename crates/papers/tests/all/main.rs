@@ -1,7 +1,6 @@
 //! The gallery, the index and the pages of questions as a parser sees them; the equations of models.
 
 mod gallery;
-mod index;
 mod models;
 mod pages;
 mod support;

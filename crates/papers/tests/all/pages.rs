@@ -1,96 +1,88 @@
-//! A question's page says what its record says.
+//! REPRODUCTION.md and the pages of papers say what their records say.
 
-use crate::support::{drawn, figure, line, measured, papers, plot, shape};
-use fairpace_papers::figure::{Base, Kind};
+use crate::support::{papers, shape};
+use fairpace_papers::figure::Kernel;
+use fairpace_papers::front;
 use fairpace_papers::load::QUESTIONS;
-use fairpace_papers::pages::{Page, pages};
-use fairpace_papers::record::{Finding, Held, Mean, Measured, PaperRecords, Record, Verdict};
-use fairpace_scenario::Target;
+use fairpace_papers::page::page;
+use fairpace_papers::record::{Finding, Held, PaperRecords};
 
-/// A question with two claims and a picture, of which nothing was measured.
-fn question() -> Record {
-    let plots = vec![plot(Kind::Sweep, "loss, %", "share", vec![line("one")])];
-    let figure = figure("Who is first?", plots, vec![], vec![shape("one | two", None), shape("three", None)]);
-    Record {
-        paper: QUESTIONS.into(),
-        id: "first".into(),
-        figure,
-        bases: vec![Base::default()],
-        measured: vec![],
-    }
+fn front_page(papers: &[PaperRecords]) -> String {
+    front::tables(papers).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn written(record: Record) -> Page {
-    let mut all = papers();
-    all.truncate(1);
-    let paper = PaperRecords { id: QUESTIONS.into(), records: vec![record], ..all.remove(0) };
-    pages(&[paper]).remove(0)
-}
-
-fn readme(page: &Page) -> &str {
-    assert_eq!(page.files[0].0, "README.md");
-    &page.files[0].1
+/// The line of a page with this text.
+fn line<'p>(page: &'p str, of: &str) -> &'p str {
+    page.lines().find(|line| line.contains(of)).unwrap_or_else(|| panic!("no {of} in {page}"))
 }
 
 #[test]
-fn only_questions_have_pages() {
-    assert!(pages(&papers()).iter().all(|page| {
-        papers().iter().any(|of| of.id == QUESTIONS && of.records.iter().any(|record| record.id == page.id))
-    }));
+fn a_value_that_holds_only_with_real_flows_is_counted_apart() {
+    assert!(front_page(&papers()).contains("and 1 more with real flows on such a base"));
+    let row = page(&papers()[0]);
+    let row = line(&row, "that share over BBR's");
+    assert!(row.ends_with("| 9.40 ± 0.52, **contradicted** | 4.90 ± 0.52, holds |"), "{row}");
 }
 
 #[test]
-fn what_was_not_measured_is_not_answered() {
-    let page = written(question());
-    let text = readme(&page);
-    assert!(text.starts_with("# Who is first?\n") && text.contains("do not edit"), "{text}");
+fn values_that_a_paper_states_in_words_are_counted_apart() {
+    let mut papers = papers();
+    assert!(front_page(&papers).contains("state 0 of the 11 in words"));
+    // one holds in the simulator, the other does not
+    papers[0].records[1].figure.values[0].in_words = true;
+    papers[0].records[1].figure.values[1].in_words = true;
+    let page = front_page(&papers);
+    assert!(page.contains("state 2 of the 11 in words"), "{page}");
+    assert!(page.contains("of these 1 hold in the simulator"), "{page}");
+}
+
+#[test]
+fn what_real_flows_run_otherwise_stands_with_their_cost() {
+    let mut papers = papers();
+    let kernel = Kernel { set: vec!["duration=60s".into()], ..Kernel::default() };
+    papers[0].records[1].figure.kernel = Some(kernel);
+    let page = page(&papers[0]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("Not measured yet") && text.contains("fairpace-dev reproduce open-questions/first"),
-        "{text}"
+        page.contains("real flows: 40 runs, 118 s of CPU time, commit `0123456789ab`, with `duration=60s`.")
     );
-    assert_eq!(page.files.len(), 1, "there is no picture of nothing");
 }
 
 #[test]
-fn claims_have_their_numbers_and_whether_they_hold() {
-    let mut record = question();
-    let mean = |mean, half| Mean { n: 5, mean, half: Some(half) };
-    let ours = vec![mean(0.5, 0.021), mean(0.75, 0.1)];
-    let held = |shape, finding| Held { shape, ours, complete: true, finding };
-    let mut sim = run_of(&record);
-    sim.shapes = vec![held(0, Finding::Contradicted), Held { shape: 1, complete: true, ..Held::default() }];
-    record.measured = vec![sim];
-    record.figure.differs = "It is the other one.".into();
-    let page = written(record);
-    let text = readme(&page);
-    assert!(text.contains("In the simulator, 0 of 1 claims hold, 1 not measured."), "{text}");
-    let row = text.lines().find(|line| line.starts_with("| one")).unwrap();
-    assert!(row.starts_with("| one \\| two |"), "a bar ends no cell: {row}");
-    assert!(
-        row.contains("0.500 ± 0.021 ≥ 0.75 ± 0.10 = 3 × 0.25, within 10 %") && row.contains("contradicted"),
-        "{row}"
-    );
-    assert!(text.contains("| three |  | not measured |"), "{text}");
-    assert!(text.contains("It is the other one."), "{text}");
+fn a_value_that_cannot_fail_is_no_finding() {
+    let mut papers = papers();
+    papers[0].records[1].figure.values[1].by_construction = "It is a setting.".into();
+    let page = page(&papers[0]);
+    assert!(line(&page, "that share over BBR's").contains("| 9.40 ± 0.52 |"), "{page}");
+    line(&page, "- Cannot fail: that share over BBR's. It is a setting.");
 }
 
 #[test]
-fn pictures_lie_beside_the_page_that_shows_them() {
-    let mut record = question();
-    record.measured = vec![run_of(&record)];
-    let page = written(record);
-    let (name, picture) = &page.files[1];
-    assert!(readme(&page).contains(&format!("]({name})")), "{name}");
-    let document = roxmltree::Document::parse(picture).unwrap();
-    assert!(document.root_element().has_tag_name("svg"));
-    let text: String = document.descendants().filter_map(|node| node.text()).collect();
-    assert!(text.contains("loss, %") && text.contains("share"), "{text}");
+fn paragraphs_of_an_explanation_stay_apart() {
+    let page = papers().iter().map(page).collect::<String>();
+    assert!(page.contains("are shorter here.\n\nA second paragraph"), "{page}");
 }
 
-/// As if a place had run it.
-fn run_of(record: &Record) -> Measured {
-    let nothing = |shape| Held { shape, complete: true, ..Held::default() };
-    let shapes = (0..record.figure.shapes.len()).map(nothing).collect();
-    let lines = vec![vec![drawn(&[1.0, 2.0], |x| Some(x / 4.0), |_| Some(0.1))]];
-    measured(Target::Simulator, Verdict::Not, vec![], shapes, lines, &[Kind::Sweep])
+#[test]
+fn a_bar_ends_no_cell_and_a_relation_has_its_numbers() {
+    let mut papers = papers();
+    let record = papers[0].records.iter_mut().find(|record| record.id == "fig15").unwrap();
+    record.figure.shapes[1].what = "one | two".into();
+    record.figure.shapes.push(shape("three", None));
+    record.measured.iter_mut().for_each(|of| of.shapes.push(Held::default()));
+    record.measured[0].shapes[1].finding = Finding::Contradicted;
+    let page = page(&papers[0]);
+    let row = line(&page, "| one \\| two |");
+    assert!(row.contains("38.2 ± 1.0 ≥ 15.60 ± 0.90 = 3 × 5.2, within 10 %, **contradicted** |"), "{row}");
+    assert!(line(&page, "| three |").ends_with("| - | - |"), "{page}");
+}
+
+#[test]
+fn a_question_has_its_method_and_a_picture_for_each_plot() {
+    let mut paper = papers().remove(0);
+    (paper.id, paper.records[0].paper) = (QUESTIONS.into(), QUESTIONS.into());
+    let text = page(&paper);
+    let record = &paper.records[0];
+    assert!(text.contains(&format!("]({}/picture-1.svg)", record.id)), "{text}");
+    assert!(text.contains(record.figure.setup.trim()), "{text}");
+    assert_eq!(text.matches("/picture-").count(), record.figure.plots.len(), "of the questions alone");
 }

@@ -1,10 +1,10 @@
-//! Invented records that look like measured ones: for tests, and for a look at the gallery.
+//! Invented records that look like measured ones.
 
 use fairpace_papers::figure::{
     Base, Figure, Hosts, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value,
 };
 use fairpace_papers::record::{
-    Compared, Drawn, Finding, Held, Mean, Measured, PaperRecords, Picture, Record, Verdict,
+    Compared, Cost, Drawn, Finding, Held, Mean, Measured, Numbers, PaperRecords, Picture, Record, Verdict,
 };
 use fairpace_scenario::Target;
 
@@ -102,12 +102,14 @@ pub(crate) fn measured(
     Measured {
         on,
         base: String::new(),
-        commit: "0123456789ab".into(),
-        scenarios_hash: "89abcdef".into(),
-        runs: 40,
-        wall_s: 61.0,
-        cpu_s: 118.0,
-        packets: 12_400_000,
+        cost: Cost {
+            commit: "0123456789ab".into(),
+            scenarios_hash: "89abcdef".into(),
+            runs: 40,
+            wall_s: 61.0,
+            cpu_s: 118.0,
+            packets: 12_400_000,
+        },
         verdict,
         values,
         shapes,
@@ -132,12 +134,13 @@ fn finding(holds: bool) -> Finding {
     if holds { Finding::Holds } else { Finding::Contradicted }
 }
 
-fn held(shape: usize, ours: Vec<Mean>, holds: bool) -> Held {
-    Held { shape, ours, complete: true, finding: finding(holds) }
+fn held(ours: Vec<Mean>, holds: bool) -> Held {
+    Held { numbers: Numbers { ours, complete: true }, finding: finding(holds) }
 }
 
-fn compared(value: usize, ours: Mean, holds: bool) -> Compared {
-    Compared { value, ours: Some(ours), complete: true, finding: finding(holds), tried: Vec::new() }
+fn compared(ours: Mean, holds: bool) -> Compared {
+    let numbers = Numbers { ours: vec![ours], complete: true };
+    Compared { numbers, finding: finding(holds), tried: Vec::new() }
 }
 
 /// A sweep with intervals, published points and a kernel that measured some of it.
@@ -170,19 +173,15 @@ fn sweep() -> Record {
         drawn(&real, |x| share(x).map(|y| y + 2.0), |_| Some(2.0)),
     ];
     let held = vec![
-        held(0, x.iter().map(|x| mean(share(*x).unwrap(), 0.8)).collect(), true),
-        held(1, vec![mean(38.2, 1.0), mean(15.6, 0.9)], true),
+        held(x.iter().map(|x| mean(share(*x).unwrap(), 0.8)).collect(), true),
+        held(vec![mean(38.2, 1.0), mean(15.6, 0.9)], true),
     ];
     let sim = vec![
-        compared(0, mean(36.4, 2.1), true),
-        compared(1, mean(9.4, 0.52), false),
-        compared(2, mean(22.1, 1.1), true),
+        compared(mean(36.4, 2.1), true),
+        compared(mean(9.4, 0.52), false),
+        compared(mean(22.1, 1.1), true),
     ];
-    let real = vec![
-        compared(0, mean(34.4, 3.9), true),
-        compared(1, mean(4.9, 0.52), true),
-        Compared { value: 2, complete: true, ..Compared::default() },
-    ];
+    let real = vec![compared(mean(34.4, 3.9), true), compared(mean(4.9, 0.52), true), Compared::default()];
     record(
         "fig15",
         figure,
@@ -217,7 +216,7 @@ fn over_time() -> Record {
             |_| None,
         )
     };
-    let sim = vec![compared(0, mean(6.1, 0.4), true), compared(1, mean(88.1, 0.4), true)];
+    let sim = vec![compared(mean(6.1, 0.4), true), compared(mean(88.1, 0.4), true)];
     let lines = || vec![vec![flow(0.0, 2.0), flow(60.0, 6.0)]];
     record(
         "fig01",
@@ -249,8 +248,8 @@ fn logarithmic() -> Record {
     figure.differs = "CUBIC is less slow than in the paper: its timeouts are shorter here.\n\n\
                       A second paragraph says what shows it."
         .into();
-    let held = vec![held(0, vec![mean(91.0, 2.0), mean(42.0, 1.0)], false)];
-    let sim = vec![compared(0, mean(91.2, 2.0), true)];
+    let held = vec![held(vec![mean(91.0, 2.0), mean(42.0, 1.0)], false)];
+    let sim = vec![compared(mean(91.2, 2.0), true)];
     record(
         "fig08",
         figure,
@@ -282,9 +281,7 @@ fn bars() -> Record {
     let sim: Vec<Drawn> = published.iter().map(|y| one(y * 0.93, 0.04)).collect();
     let kernel = published.iter().map(|y| one(y * 1.03, 0.08)).collect();
     let values = names.iter().zip(published).map(|(name, y)| value(name, "", y, 0.1, Is::About)).collect();
-    let held = |f: f64| {
-        published.iter().enumerate().map(|(i, y)| compared(i, mean(y * f, 0.04), true)).collect::<Vec<_>>()
-    };
+    let held = |f: f64| published.iter().map(|y| compared(mean(y * f, 0.04), true)).collect::<Vec<_>>();
     record(
         "table1",
         figure(
@@ -337,7 +334,7 @@ fn phase_and_cdf() -> Record {
     );
     (figure.kernel, figure.no_kernel) =
         (None, "One machine cannot have links of 1.1 Gbit/s and the delays of the paper at once.".into());
-    let held = vec![held(0, vec![mean(1.0, 0.1), mean(0.9, 0.1)], true)];
+    let held = vec![held(vec![mean(1.0, 0.1), mean(0.9, 0.1)], true)];
     let lines = vec![vec![spiral(0.0), spiral(2.0)], vec![cdf(1.0), cdf(1.05), cdf(0.5)]];
     record(
         "fig02",

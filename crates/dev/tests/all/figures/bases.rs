@@ -6,7 +6,7 @@ use fairpace_papers::plan::Plan;
 use fairpace_papers::{load, results};
 use fairpace_scenario::{Scenario, Target};
 
-use super::{FIGURE, PAPER, ROOT, cached, folder, reproduce};
+use super::{FIGURE, PAPER, ROOT, cached, check, folder, record, reproduce};
 use crate::support::{Folder, program};
 
 /// A second base with a longer RTT for all flows.
@@ -36,25 +36,21 @@ fn every_base_is_run_judged_and_shown() {
     // one flow keeps to its own RTT; a hundredth of the rate on one base alone
     let rate = BASES.replace("flow.rtt=100ms", "link.rate=1mbit");
     place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{rate}"));
-    let output = program().args(["reproduce"]).current_dir(place.path()).output().unwrap();
+    let output =
+        program().args(["run", "reproduction", "--write"]).current_dir(place.path()).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("bbq-ma2017/fig01: replicated, 4 runs"), "{stderr}");
     assert!(stderr.contains("bbq-ma2017/fig01 on far: partly replicated, 4 runs"), "{stderr}");
-    let record: serde_json::Value =
-        serde_json::from_str(&place.read("reproduction/results/bbq-ma2017/fig01.json")).unwrap();
-    let of = |key: &str| [&record["measured"][0][key], &record["measured"][1][key]];
-    assert_eq!(of("base"), ["near", "far"]);
-    assert_eq!(of("verdict"), ["replicated", "partly replicated"]);
-    let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
-    assert_eq!([&list[0]["base"], &list[1]["verdict"]], ["near", "partly replicated"]);
-    let page = place.read("REPRODUCTION.md");
-    assert!(page.contains("ours, simulator, as it is | ours, kernel, as it is | ours, simulator, far away"));
+    let record = record(&place);
+    assert_eq!([&record[0]["base"], &record[1]["base"]], ["near", "far"]);
+    let front = place.read("REPRODUCTION.md");
+    assert!(front.contains("| replicated; partly replicated |"), "{front}");
+    let page = place.read("reproduction/bbq-ma2017/README.md");
     assert!(
-        page.contains("| replicated, as it is<br>partly replicated, far away |")
-            && page.contains("`link.rate=1mbit`"),
-        "{page}"
+        page.contains("| simulator, as it is | simulator, far away |") && page.contains("`link.rate=1mbit`")
     );
-    assert!(place.read("reproduction/gallery.html").contains("Simulator, far away"));
+    assert!(page.contains("**replicated** (as it is), **partly replicated** (far away)"), "{page}");
+    assert!(place.read("reproduction/gallery.html").contains("With far away"));
     reproduce(&place, &["--short", "--quiet"]).succeeds();
     let short = results::load_short(&place.path().join("reproduction")).unwrap();
     let names: Vec<_> = short.keys().collect();
@@ -92,15 +88,14 @@ fn what_is_known_of_a_papers_hosts_is_set_in_simulations_and_shown() {
         let mut flows = plan.scenarios().flat_map(|of| &of.flows).peekable();
         assert!(flows.peek().is_some() && flows.all(|flow| flow.receiving.psh_ack == expected), "{on:?}");
     }
-    reproduce(&place, &["--list"]).succeeds();
     paper("It says so.", "flow.psh_ack");
-    reproduce(&place, &["--list"]).fails(2, "KEY=VALUE");
+    check(&place).fails(2, "KEY=VALUE");
     paper("", "flow.psh_ack=false");
-    reproduce(&place, &["--list"]).fails(2, "`why` is empty");
+    check(&place).fails(2, "`why` is empty");
     paper("It says so.", "flow.psh_ack=false");
     place.write("reproduction/bbq-ma2017/fig01/figure.toml", FIGURE);
     reproduce(&place, &["--quiet"]).succeeds();
-    for page in ["REPRODUCTION.md", "reproduction/gallery.html"] {
+    for page in ["reproduction/bbq-ma2017/README.md", "reproduction/gallery.html"] {
         let page = place.read(page);
         assert!(page.contains("It says so.") && page.contains("flow.psh_ack=false"), "{page}");
     }
@@ -135,11 +130,12 @@ fn a_figure_may_leave_a_base_out_with_a_reason() {
     without("far = \"Its RTTs are the question.\"");
     reproduce(&place, &["--quiet"]).succeeds();
     assert_eq!(cached(&place), 4);
-    assert!(place.read("REPRODUCTION.md").contains("| Its RTTs are the question. |"));
+    let page = place.read("reproduction/bbq-ma2017/README.md");
+    assert!(page.contains("- Not run with far away: Its RTTs are the question."), "{page}");
     without("near = \"It is the first.\"");
-    reproduce(&place, &["--list"]).fails(2, "the paper has no base `near` to leave out");
+    check(&place).fails(2, "the paper has no base `near` to leave out");
     without("far = \"\"");
-    reproduce(&place, &["--list"]).fails(2, "it does not say why");
+    check(&place).fails(2, "it does not say why");
 }
 
 #[test]
@@ -156,21 +152,9 @@ fn a_table_of_runs_has_a_file_for_each_base() {
     reproduce(&place, &["--quiet"]).fails(2, "there is no table `runs-far.csv`");
     place.write("reproduction/bbq-ma2017/fig01/runs-far.csv", &rows.replace("ms,10,1", "ms,90,1"));
     reproduce(&place, &["--quiet"]).succeeds();
-    let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
-    assert_eq!([&list[0]["verdict"], &list[1]["verdict"]], ["replicated", "partly replicated"]);
-    let record: serde_json::Value =
-        serde_json::from_str(&place.read("reproduction/results/bbq-ma2017/fig01.json")).unwrap();
-    let mean = |base: usize| &record["measured"][base]["values"][0]["ours"]["mean"];
-    assert_eq!([mean(0), mean(1)], [10.25, 50.25]);
-}
-
-#[test]
-fn what_was_measured_before_a_paper_declared_bases_is_of_the_first() {
-    let place = folder();
-    reproduce(&place, &["--quiet"]).succeeds();
-    place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{BASES}"));
-    let list = reproduce(&place, &["--list", "--json"]).succeeds().json();
-    assert_eq!([&list[0]["verdict"], &list[1]["verdict"]], ["replicated", "not run"]);
+    let page = place.read("reproduction/bbq-ma2017/README.md");
+    let row = page.lines().find(|line| line.contains("| goodput |")).unwrap();
+    assert!(row.contains("| 10.2 ± 3.2, holds |") && row.contains("| 50 ± 505, open |"), "{row}");
 }
 
 #[test]
@@ -184,7 +168,7 @@ fn wrong_bases_are_reported_with_their_place() {
         let place = folder();
         let paper = format!("{PAPER}{}", BASES.replacen(from, to, 1));
         place.write("reproduction/bbq-ma2017/paper.toml", &paper);
-        let ended = reproduce(&place, &["--list"]);
+        let ended = check(&place);
         ended.fails(2, message);
         assert!(ended.message().contains("paper.toml"), "{}", ended.message());
     }
@@ -197,22 +181,6 @@ fn every_figure_that_real_flows_can_show_is_one_that_the_testbed_takes() {
         let cases: usize = plans.map(|plan| plan.unwrap_or_else(|e| panic!("{e:?}")).cases.len()).sum();
         assert_eq!(cases > 0, sheet.figure.kernel.is_some(), "{}", sheet.name());
     }
-}
-
-#[test]
-fn page_changes_words_of_a_record_and_loses_no_measurement() {
-    let place = folder();
-    let (figure, record) =
-        ("reproduction/bbq-ma2017/fig01/figure.toml", "reproduction/results/bbq-ma2017/fig01.json");
-    reproduce(&place, &["--quiet"]).succeeds();
-    place.write(figure, &FIGURE.replace("The link is full.", "The link was full."));
-    reproduce(&place, &["--page", "--quiet"]).succeeds();
-    let reworded = place.read(record);
-    assert!(reworded.contains("The link was full."), "{reworded}");
-    // another check: the record is not of this figure, and waits for the one that it is of
-    place.write(figure, &FIGURE.replace("published = 10", "published = 11"));
-    reproduce(&place, &["--page", "--quiet"]).succeeds();
-    assert_eq!(place.read(record), reworded);
 }
 
 #[test]

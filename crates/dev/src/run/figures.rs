@@ -1,0 +1,187 @@
+//! Figures of papers: runs them, records what they came to, and writes their pages.
+
+mod pages;
+mod real;
+mod show;
+
+use std::path::{Path, PathBuf};
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::output::{Output, note};
+use fairpace_cli_core::progress::expected_packets;
+use fairpace_cli_core::signals::Signals;
+use fairpace_experiment::Store;
+use fairpace_papers::figure::Base;
+use fairpace_papers::judge::Rule;
+use fairpace_papers::load::{self, Folder};
+use fairpace_papers::plan::Plan;
+use fairpace_papers::record::{self, Measured, Record};
+use fairpace_papers::results;
+use fairpace_papers::sheet::Sheet;
+use fairpace_scenario::{Scenario, Target};
+
+use super::identity::identity;
+use super::simulate;
+use crate::args::RunArgs;
+pub(crate) use pages::pages;
+
+/// The folder of all papers, and which of its figures are meant.
+pub(super) struct Figures {
+    root: PathBuf,
+    folders: Vec<Folder>,
+    /// "", "bbq-ma2017" or "bbq-ma2017/fig05".
+    chosen: String,
+}
+
+/// A figure to run on a base.
+struct Work<'a> {
+    sheet: &'a Sheet,
+    base: &'a Base,
+    plan: Plan,
+}
+
+/// A figure that was run.
+struct Finished<'a> {
+    sheet: &'a Sheet,
+    base: &'a Base,
+    measured: Measured,
+}
+
+impl Figures {
+    /// The figures of a folder, or of a file in it: of a figure, a paper, or of all papers. `None`: it is no such
+    /// folder.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, Failure> {
+        let is_named = path.ends_with("figure.toml") || path.ends_with("paper.toml");
+        let folder = if is_named { path.parent().unwrap_or(path) } else { path };
+        let has_paper = |folder: &Path| folder.join("paper.toml").is_file();
+        let below = folder.read_dir().into_iter().flatten().flatten();
+        let depth = match folder.join("figure.toml").is_file() {
+            true => 2,
+            false if has_paper(folder) => 1,
+            false if below.map(|entry| entry.path()).any(|path| has_paper(&path)) => 0,
+            false => return Ok(None),
+        };
+        let failed = |error| Failure::file("cannot read", folder, &error, "name a folder of figures");
+        let folder = std::path::absolute(folder).map_err(failed)?;
+        let root = folder.ancestors().nth(depth).unwrap_or(&folder);
+        let chosen = folder.strip_prefix(root).unwrap_or(&folder).to_string_lossy().into_owned();
+        // as the user names it, where that is shorter
+        let here = std::env::current_dir().map_err(failed)?;
+        let root = root.strip_prefix(&here).unwrap_or(root).to_owned();
+        Ok(Some(Self { folders: load::papers(&root)?, root, chosen }))
+    }
+
+    fn sheets(&self) -> impl Iterator<Item = &Sheet> {
+        let all = self.folders.iter().flat_map(|folder| &folder.sheets);
+        all.filter(|sheet| [sheet.name().as_str(), &sheet.paper, ""].contains(&self.chosen.as_str()))
+    }
+
+    /// Runs, records and shows them.
+    pub(super) fn run(
+        &self,
+        args: &RunArgs,
+        global: Global,
+        signals: &Signals,
+        out: &mut Output,
+    ) -> Result<(), Failure> {
+        if args.check {
+            return self.check();
+        }
+        let on_bases = self.sheets().flat_map(|sheet| sheet.bases.iter().map(move |base| (sheet, base)));
+        let works = on_bases
+            .map(|(sheet, base)| Ok(Work { sheet, base, plan: Plan::of(sheet, base, args.on, args.short)? }));
+        let mut works = works.collect::<Result<Vec<Work<'_>>, Failure>>()?;
+        // a base that the testbed's hosts cannot have is not measured there
+        works.retain(|work| work.base.set.is_empty() || !work.plan.cases.is_empty());
+        // cheap figures first: an interruption then leaves the most figures on record
+        works.sort_by_cached_key(|work| {
+            work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>()
+        });
+        let marked = if args.write { Some(pages::open(&self.root)?) } else { None };
+        let done = match args.on {
+            Target::Simulator => simulate(
+                works.iter().flat_map(|work| work.plan.scenarios()),
+                &self.root,
+                args,
+                global,
+                signals,
+            ),
+            Target::Testbed => real::measure(&works, &self.root, args, global, signals),
+        };
+        // finished figures are shown even if others failed
+        let mut finished = Vec::new();
+        for work in works {
+            if work.plan.scenarios().all(|scenario| store(&self.root, scenario).has(scenario, args.on)) {
+                let done = self.finish(work, args)?;
+                if !global.quiet {
+                    note(&show::line(&done));
+                }
+                finished.push(done);
+            }
+        }
+        match marked {
+            Some(_) if args.short => self.record_short(&finished)?,
+            Some(marked) => pages::write(&self.root, &self.folders, marked, &finished)?,
+            None => {}
+        }
+        done?;
+        show::finished(&finished, args.on, global, out)
+    }
+
+    /// Reads all runs of a figure, and records what they came to.
+    fn finish<'a>(&self, work: Work<'a>, args: &RunArgs) -> Result<Finished<'a>, Failure> {
+        let Work { sheet, base, plan } = work;
+        let kept = |scenario: &Scenario| store(&self.root, scenario).get(scenario, args.on);
+        let outcomes = plan.cases.iter().map(|case| case.outcome(kept)).collect::<Result<Vec<_>, _>>();
+        let outcomes = outcomes
+            .map_err(|message| Failure::new(Exit::Internal, format!("{}: {message}", sheet.name()), ""))?;
+        let rule = if args.short { Rule::Mean } else { Rule::Interval };
+        let measured = results::measured(sheet, base, args.on, rule, &outcomes, plan.hash(), COMMIT);
+        if args.write && !args.short {
+            let mut record = Record::load(&self.root, sheet)?;
+            record.add(measured.clone());
+            record.store(&self.root, sheet)?;
+        }
+        Ok(Finished { sheet, base, measured })
+    }
+
+    /// Whether each number on record is of today's scenarios, measures and bounds, and each figure has some.
+    fn check(&self) -> Result<(), Failure> {
+        for sheet in self.sheets() {
+            let stale = record::stale(&self.root, sheet)?;
+            let record = Record::load(&self.root, sheet)?;
+            let missing = sheet.bases.iter().find(|base| record.at(base, Target::Simulator).is_none());
+            let message = match (stale, missing) {
+                (0, None) => continue,
+                (0, Some(base)) => format!("{} is not measured", record.name_on(base)),
+                (n, _) => format!("{} has {n} numbers on record of other scenarios or bounds", sheet.name()),
+            };
+            let help = format!("fairpace-dev run {}/{} --write", self.root.display(), sheet.name());
+            return Err(Failure::new(Exit::Internal, message, help));
+        }
+        Ok(())
+    }
+
+    /// Records the verdicts of the short versions. Those of other figures stay.
+    fn record_short(&self, finished: &[Finished<'_>]) -> Result<(), Failure> {
+        let path = results::short_path(&self.root);
+        let failed =
+            |error| Failure::file("cannot use", &path, &error, "remove it if it is broken, or name a copy");
+        let mut short = match self.chosen.is_empty() {
+            true => results::Short::new(),
+            false => results::load_short(&self.root).map_err(failed)?,
+        };
+        short.extend(finished.iter().map(|done| {
+            let name = done.sheet.name_on(done.base);
+            (name, results::Quick::of(&done.sheet.figure, &done.measured))
+        }));
+        results::store_short(&self.root, &short).map_err(failed)
+    }
+}
+
+/// Where a run is kept.
+fn store(root: &Path, scenario: &Scenario) -> Store {
+    Store::new(root, &identity(scenario), None)
+}

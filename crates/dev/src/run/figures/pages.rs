@@ -1,0 +1,104 @@
+//! The pages of papers: REPRODUCTION.md, a page with a picture for each paper, and the gallery.
+
+use std::path::{Path, PathBuf};
+
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::new_file;
+use fairpace_papers::load::{self, Folder};
+use fairpace_papers::record::{PaperRecords, Record};
+use fairpace_papers::{front, gallery, page};
+use fairpace_scenario::Target;
+
+use super::Finished;
+use crate::marked_page::{MarkedPage, Page};
+
+/// In the folder of the papers.
+const GALLERY: &str = "gallery.html";
+
+const PAGE: Page = Page { command: "docs", title: "Reproduction" };
+
+/// The pages that follow from the records alone.
+pub(crate) struct Pages {
+    /// REPRODUCTION.md.
+    pub(crate) front: MarkedPage,
+    /// Its generated part.
+    pub(crate) tables: String,
+    /// Of each paper its page, and the picture of its values.
+    pub(crate) papers: Vec<(PathBuf, String)>,
+}
+
+/// Generates the pages of the papers below a folder from their records; writes nothing.
+pub(crate) fn pages(root: &Path) -> Result<Pages, Failure> {
+    of_records(root, MarkedPage::read(&beside(root), PAGE)?, &load::papers(root)?)
+}
+
+/// REPRODUCTION.md beside the folder: an unusable page is an error before a long run.
+pub(super) fn open(root: &Path) -> Result<MarkedPage, Failure> {
+    MarkedPage::open(&beside(root), PAGE)
+}
+
+fn beside(root: &Path) -> PathBuf {
+    root.parent().unwrap_or(Path::new("")).join("REPRODUCTION.md")
+}
+
+fn of_records(root: &Path, front: MarkedPage, folders: &[Folder]) -> Result<Pages, Failure> {
+    let papers = folders.iter().map(|folder| {
+        let records =
+            folder.sheets.iter().map(|sheet| Record::load(root, sheet)).collect::<Result<_, _>>()?;
+        Ok(PaperRecords { id: folder.id.clone(), paper: folder.paper.clone(), records })
+    });
+    let papers = papers.collect::<Result<Vec<PaperRecords>, Failure>>()?;
+    let mut files = Vec::new();
+    for paper in &papers {
+        let folder = root.join(&paper.id);
+        files.push((folder.join("README.md"), page::page(paper)));
+        files.extend(gallery::values(paper).map(|picture| (folder.join(page::VALUES), picture)));
+    }
+    Ok(Pages { front, tables: front::tables(&papers), papers: files })
+}
+
+/// Writes the pages, the pictures of questions that were simulated, and a gallery of what was run.
+pub(super) fn write(
+    root: &Path,
+    folders: &[Folder],
+    marked: MarkedPage,
+    finished: &[Finished<'_>],
+) -> Result<(), Failure> {
+    let pages = of_records(root, marked, folders)?;
+    pages.front.write(&pages.tables)?;
+    let drawn = drawn(root, folders, finished)?;
+    let mut files = pages.papers;
+    files.push((root.join(GALLERY), gallery::page(&drawn)));
+    for record in drawn.iter().filter(|paper| paper.id == load::QUESTIONS).flat_map(|paper| &paper.records) {
+        if record.bases.first().is_some_and(|base| record.at(base, Target::Simulator).is_some()) {
+            let pictures = (1..).zip(gallery::files(record));
+            files.extend(pictures.map(|(number, picture)| {
+                (root.join(&record.paper).join(page::picture(&record.id, number)), picture)
+            }));
+        }
+    }
+    files.iter().try_for_each(|(path, text)| {
+        let another = "run it in a copy of the checkout that can be written to";
+        new_file::write(path, text).map_err(|error| Failure::file("cannot write", path, &error, another))
+    })
+}
+
+/// The records of what was run, with the pictures of this run.
+fn drawn(root: &Path, folders: &[Folder], finished: &[Finished<'_>]) -> Result<Vec<PaperRecords>, Failure> {
+    let mut papers = Vec::new();
+    for folder in folders {
+        let mut records = Vec::new();
+        for sheet in &folder.sheets {
+            let done: Vec<_> = finished.iter().filter(|done| done.sheet.name() == sheet.name()).collect();
+            if !done.is_empty() {
+                let mut record = Record::load(root, sheet)?;
+                done.iter().for_each(|done| record.add(done.measured.clone()));
+                records.push(record);
+            }
+        }
+        if !records.is_empty() {
+            papers.push(PaperRecords { id: folder.id.clone(), paper: folder.paper.clone(), records });
+        }
+    }
+    Ok(papers)
+}

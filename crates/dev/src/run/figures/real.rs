@@ -1,0 +1,98 @@
+//! Figures with real flows, one after the other.
+
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use fairpace_cli_core::args::Global;
+use fairpace_cli_core::batch::Batch;
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::host;
+use fairpace_cli_core::output::note;
+use fairpace_cli_core::progress::Progress;
+use fairpace_cli_core::signals::Signals;
+use fairpace_papers::figure::Kernel;
+use fairpace_scenario::{Scenario, Target};
+
+use super::{Work, store};
+use crate::args::RunArgs;
+
+/// Performs the missing runs, of each figure as many at a time as it allows. A figure with a disturbed run is
+/// left out and reported as a failure at the end.
+pub(super) fn measure(
+    works: &[Work<'_>],
+    root: &Path,
+    args: &RunArgs,
+    global: Global,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let mut disturbed = None;
+    for work in works {
+        match measure_one(work, root, args, global, signals) {
+            Err(failure) if failure.is_disturbance() => {
+                note(&format!("{}: not measured: {failure}", work.sheet.name()));
+                disturbed.get_or_insert(failure);
+            }
+            other => other?,
+        }
+    }
+    match disturbed {
+        Some(failure) => {
+            Err(failure.with_help("the other figures are finished; run it again on a quiet machine"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// How many of these real runs may go at a time, for the reason that [`Kernel::at_a_time`] gives.
+fn at_a_time(kernel: Option<&Kernel>, runs: &[&Scenario]) -> u32 {
+    let sends_single_packets = |run: &&Scenario| run.flows.iter().any(|flow| !flow.sending.tso);
+    let asked = kernel.map_or(1, |kernel| kernel.at_a_time);
+    if runs.iter().any(sends_single_packets) { 1 } else { asked }
+}
+
+fn measure_one(
+    work: &Work<'_>,
+    root: &Path,
+    args: &RunArgs,
+    global: Global,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let on = Target::Testbed;
+    let mut seen = HashSet::new();
+    let is_missing = |scenario: &&Scenario| args.fresh || !store(root, scenario).has(scenario, on);
+    let missing = work.plan.scenarios().filter(is_missing);
+    let missing: Vec<&Scenario> = missing.filter(|of| seen.insert((&of.hash, of.seed))).collect();
+    let at_a_time = at_a_time(work.sheet.figure.kernel.as_ref(), &missing);
+    if !global.quiet {
+        note(&format!("{}: {} runs, {at_a_time} at a time", work.sheet.name_on(work.base), missing.len()));
+    }
+    let progress = Progress::of_real_runs(&missing, global.quiet);
+    let batch = Batch { jobs: NonZeroUsize::new(at_a_time as usize), signals, progress: &progress };
+    let done = batch.map(&missing, |scenario, job| {
+        let run = host::on_kernel(scenario, job, at_a_time == 1)?;
+        store(root, scenario).put(scenario, on, &run).map_err(|error| super::super::unkept(root, &error))
+    });
+    done.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use fairpace_test_support::{Folder, TWO_FLOWS};
+
+    use super::*;
+
+    #[test]
+    fn real_flows_that_send_single_packets_run_alone() {
+        let place = Folder::create();
+        place.write("two.toml", TWO_FLOWS);
+        let bursts = fairpace_scenario::load(&place.path().join("two.toml"), &[], Target::Simulator)
+            .expect("it is a scenario");
+        let mut single = bursts.clone();
+        single.flows.iter_mut().for_each(|flow| flow.sending.tso = false);
+        let kernel = Kernel { at_a_time: 3, ..Kernel::default() };
+        assert_eq!(at_a_time(Some(&kernel), &[&bursts, &bursts]), 3);
+        assert_eq!(at_a_time(Some(&kernel), &[&bursts, &single]), 1);
+        assert_eq!(at_a_time(None, &[&bursts]), 1);
+    }
+}

@@ -1,0 +1,107 @@
+//! What identifies a number on record: a hash of the scenarios, models or tables behind it, of the measure and,
+//! for a check, of the bound. Names of runs, titles, sources and prose are not in it.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::figure::{Figure, Line, Measure, Plot, Shape, Value};
+use crate::plan::Plan;
+use crate::sheet::Sheet;
+
+/// Hexadecimal digits of a key: a figure has a few hundred of them.
+const DIGITS: usize = 16;
+
+/// The keys of all numbers of a figure in one place.
+pub(crate) struct Keys {
+    /// Of each value, and of each of its causes.
+    pub(crate) values: Vec<(String, Vec<String>)>,
+    /// Of each relation.
+    pub(crate) shapes: Vec<String>,
+    /// Of each line of each plot.
+    pub(crate) plots: Vec<Vec<String>>,
+}
+
+impl Keys {
+    /// The keys of what `plan` measures.
+    pub(crate) fn of(sheet: &Sheet, plan: &Plan) -> Self {
+        let figure = &sheet.figure;
+        let mut tables = HashMap::new();
+        let cases = plan.cases.iter().map(|case| {
+            let mut table =
+                |path: &Path| tables.entry(path.to_owned()).or_insert_with(|| digest_of(path)).clone();
+            ((case.run, case.point), case.source.identity(&mut table))
+        });
+        let cases = Cases { figure, identities: cases.collect() };
+        Self {
+            values: figure.values.iter().map(|value| cases.value(value)).collect(),
+            shapes: figure.shapes.iter().map(|shape| cases.shape(shape)).collect(),
+            plots: figure.plots.iter().map(|plot| cases.plot(plot)).collect(),
+        }
+    }
+}
+
+/// A table that cannot be read is an error when its numbers are read.
+fn digest_of(path: &Path) -> String {
+    hex(Sha256::new_with_prefix(std::fs::read(path).unwrap_or_default()))
+}
+
+fn hex(sum: Sha256) -> String {
+    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The runs of a figure, by what they run.
+struct Cases<'a> {
+    figure: &'a Figure,
+    /// By the numbers of run and point.
+    identities: HashMap<(usize, usize), String>,
+}
+
+impl Cases<'_> {
+    fn value(&self, value: &Value) -> (String, Vec<String>) {
+        let Value { is, published, tolerance, tolerance_ratio, .. } = value;
+        let bound = format!("{is:?} {published} {tolerance} {tolerance_ratio}");
+        let causes = value.causes.iter().map(|cause| self.key(&[&cause.measure], &bound));
+        (self.key(&[&value.measure], &bound), causes.collect())
+    }
+
+    fn shape(&self, shape: &Shape) -> String {
+        let Shape { is, factor, along, tolerance_ratio, .. } = shape;
+        let measures: Vec<&Measure> = [&shape.measure].into_iter().chain(&shape.than).collect();
+        self.key(&measures, &format!("{is:?} {factor} {along:?} {tolerance_ratio}"))
+    }
+
+    fn plot(&self, plot: &Plot) -> Vec<String> {
+        let Plot { kind, from_s, to_s, .. } = plot;
+        let key =
+            |line: &Line| self.key(&[&line.measure], &format!("{kind:?} {} {from_s} {to_s}", line.against));
+        plot.lines.iter().map(key).collect()
+    }
+
+    fn key(&self, measures: &[&Measure], bound: &str) -> String {
+        let mut sum = Sha256::new_with_prefix(bound);
+        measures.iter().for_each(|measure| self.add(measure, "", &mut sum));
+        hex(sum)[..DIGITS].to_owned()
+    }
+
+    /// Adds a measure; without a point of its own it is at `at`, or at all points.
+    fn add(&self, measure: &Measure, at: &str, sum: &mut Sha256) {
+        let Measure { of, take, from_s, to_s, level, times, later_s, mean_s, median, over, plus, .. } =
+            measure;
+        let at = if measure.at.is_empty() { at } else { &measure.at };
+        sum.update(format!("\n{of} {take:?} {from_s} {to_s} {level} {times:?} {later_s} {mean_s} {median}"));
+        let run = self.figure.runs.iter().position(|run| run.name == measure.run);
+        let points =
+            run.and_then(|run| self.figure.runs[run].sweep.as_ref()).map_or(&[][..], |sweep| &sweep.points);
+        for point in 0..points.len().max(1) {
+            let is_meant = at.is_empty() || points.get(point).is_none_or(|point| point.at == at);
+            let case = run.filter(|_| is_meant).and_then(|run| self.identities.get(&(run, point)));
+            sum.update(format!(" {}", case.map_or("", String::as_str)));
+        }
+        for part in [over, plus] {
+            sum.update("(");
+            part.iter().for_each(|part| self.add(part, at, sum));
+        }
+    }
+}
