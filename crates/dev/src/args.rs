@@ -32,14 +32,14 @@ pub struct Cli {
 pub(crate) enum Command {
     /// Run an experiment: a file that says what is simulated and which numbers it shows.
     ///
-    /// A file has tables, criteria, duels, a validation or a figure of a paper (docs/experiments.md). Its numbers
-    /// are printed, or with --write put on their page. Finished simulations are kept in the folder `.cache` beside
-    /// the file, of figures in that of all papers, as long as the simulator and the algorithms of a run do not
-    /// change: after an interruption the same command continues.
+    /// A file has tables, criteria, duels, a validation or a figure of a paper (docs/experiments.md). Its
+    /// numbers are printed, or with --write put on their page. Finished simulations are kept in the folder
+    /// `.cache` beside the file, of figures in that of all papers, as long as the simulator and the
+    /// algorithms of a run do not change: after an interruption the same command continues.
     ///
     /// Figures are named by their folder, that of a paper, or `reproduction` for all. With --write their
-    /// numbers go to `reproduction/results`, and REPRODUCTION.md, the papers' pages and `gallery.html`, with the
-    /// pictures of what was run, are written.
+    /// numbers go to `reproduction/results`, and REPRODUCTION.md, the papers' pages and `gallery.html`, with
+    /// the pictures of what was run, are written.
     Run(RunArgs),
     /// Simulate the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025).
     ///

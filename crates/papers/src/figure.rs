@@ -447,8 +447,8 @@ pub struct Paper {
     pub authors: String,
     /// Where it appeared, with an identifier.
     pub published: String,
-    /// What it claims and what came of it here: two or three sentences, and what else is to be said in further
-    /// paragraphs.
+    /// What it claims and what came of it here: two or three sentences, and what else is to be said in
+    /// further paragraphs.
     pub about: String,
     /// Its figures in the order of the paper; every folder must be named.
     pub figures: Vec<String>,

@@ -1,12 +1,12 @@
-//! REPRODUCTION.md: how many checks of each paper hold, what the words mean, and every figure with its status.
-//! All of it is computed from records.
+//! REPRODUCTION.md: how many checks of each paper hold, what the words mean, and every figure with its
+//! status. All of it is computed from records.
 
 use std::fmt::Write as _;
 
 use fairpace_scenario::Target;
 
 use crate::figure::Paper;
-use crate::page::Place;
+use crate::places::Place;
 use crate::record::{Compared, Cost, Finding, Moved, PaperRecords, Record};
 use crate::tally::{Counted, Tally};
 use crate::text::{self, cell};
@@ -49,7 +49,7 @@ fn rows(of: &PaperRecords, page: &mut String) {
     let figures = text::of(of.records.len() as u64, "figure");
     for base in of.paper.bases_or_default() {
         for on in [Target::Simulator, Target::Testbed] {
-            let all = of.records.iter().map(|record| record.counted(&base, on));
+            let all = of.records.iter().map(|record| Counted::of(&record.figure, record.at(&base, on)));
             let Counted { values, shapes, ours, by_construction } =
                 all.fold(Counted::default(), |sum, of| sum + of);
             let paper = values + shapes;
@@ -60,8 +60,8 @@ fn rows(of: &PaperRecords, page: &mut String) {
             let Tally { contradicted, open, not_measured, .. } = paper;
             let _ = writeln!(
                 page,
-                "| {}, {figures} | {place} | {values} | {shapes} | {contradicted} | {open} | {not_measured} | {ours} \
-                 | {by_construction} | {claims} |",
+                "| {}, {figures} | {place} | {values} | {shapes} | {contradicted} | {open} | {not_measured} \
+                 | {ours} | {by_construction} | {claims} |",
                 cell(&of.paper.authors),
             );
         }
@@ -129,23 +129,24 @@ impl Counts {
     }
 
     fn text(&self) -> String {
-        let Self { all, hold, hold_real, in_words, hold_in_words, reached, towards, unmoved, untried, tries } =
-            self;
+        let Self { all, hold, hold_real, in_words, hold_in_words, .. } = self;
+        let Self { reached, towards, unmoved, untried, tries, .. } = self;
         let [reach, near, away, unmoved_tries] = tries;
         let untried = if *untried == 0 { String::new() } else { format!("; of {untried} none was tried") };
+        let tried = tries.iter().sum::<usize>();
         format!(
-            "\n## Published values, and what moves those that do not hold\n\n\
-             {hold} of {all} published values hold in the simulator on at least one base that was declared \
-             before the run, and {hold_real} more with real flows on such a base. The papers state {in_words} of \
-             the {all} in words such as “equally”, not in digits; of these {hold_in_words} hold in the \
-             simulator. Each value that does not hold in the simulator is measured again with a change of what \
-             may be the cause, in italics on the page of the paper. With such a change {reached} hold; {towards} \
-             come nearer by more than the intervals; {unmoved} are not moved nearer by any change that was \
-             tried{untried}.\n\nThe changes, counted on each base, are {}: {reach} reach the value, {near} move it \
-             nearer, {away} away, {unmoved_tries} not at all. With this number of tries some may reach a value by \
-             chance. A change that reaches the value is sufficient for the published number; nothing shows that \
-             the hosts of the authors had it. A change that joins two says so.\n",
-            tries.iter().sum::<usize>(),
+            "\n## Published values, and what moves those that do not hold\n\n{hold} of {all} published \
+             values hold in the simulator on at least one base that was declared before the run, and \
+             {hold_real} more with real flows on such a base. The papers state {in_words} of the {all} in \
+             words such as “equally”, not in digits; of these {hold_in_words} hold in the simulator. Each \
+             value that does not hold in the simulator is measured again with a change of what may be the \
+             cause, in italics on the page of the paper. With such a change {reached} hold; {towards} come \
+             nearer by more than the intervals; {unmoved} are not moved nearer by any change that was \
+             tried{untried}.\n\nThe changes, counted on each base, are {tried}: {reach} reach the value, \
+             {near} move it nearer, {away} away, {unmoved_tries} not at all. With this number of tries \
+             some may reach a value by chance. A change that reaches the value is sufficient for the \
+             published number; nothing shows that the hosts of the authors had it. A change that joins two \
+             says so.\n"
         )
     }
 }
@@ -163,8 +164,8 @@ fn provenance<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     let cpu_s: f64 = costs.iter().map(|cost| cost.cpu_s).sum();
     let packets = costs.iter().fold(0u64, |sum, cost| sum.saturating_add(cost.packets));
     format!(
-        "\n{}, {} of CPU time without that of the tables of the grid, {}; measured by {}. `make reproduce` runs all \
-         figures and draws them in `reproduction/gallery.html`.\n",
+        "\n{}, {} of CPU time without that of the tables of the grid, {}; measured by {}. `make \
+         reproduce` runs all figures and draws them in a gallery.\n",
         text::of(runs, "run"),
         text::duration(cpu_s),
         text::of(packets, "packet"),

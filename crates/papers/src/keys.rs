@@ -1,5 +1,5 @@
-//! What identifies a number on record: a hash of the scenarios, models or tables behind it, of the measure and,
-//! for a check, of the bound. Names of runs, titles, sources and prose are not in it.
+//! What identifies a number on record: a hash of the scenarios, models or tables behind it, of the measure
+//! and, for a check, of the bound. Names of runs, titles, sources and prose are not in it.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -2,8 +2,8 @@
 //!
 //! A figure or table of a paper is a folder `reproduction/PAPER/FIGURE/` with scenarios and a `figure.toml`
 //! ([`figure`]): the runs, what the paper reports in its own words, the shapes that must hold, and the plots.
-//! The runs of a figure give a [`record`]: the numbers of its checks. REPRODUCTION.md ([`front`]), a [`page`] for
-//! each paper and the [`gallery`] are generated from figures and records.
+//! The runs of a figure give a [`record`]: the numbers of its checks. REPRODUCTION.md ([`front`]), a [`page`]
+//! for each paper and the [`gallery`] are generated from figures and records.
 //!
 //! This crate computes no metric: numbers come from `fairpace-results` (runs) and [`models`] (equations). It
 //! does not run scenarios: `fairpace-dev run` does.
@@ -15,6 +15,7 @@ pub mod front;
 pub mod gallery;
 pub mod grid;
 pub mod judge;
+pub mod kept;
 pub mod load;
 pub mod measure;
 pub mod models;
@@ -33,6 +34,8 @@ mod check;
 mod draw;
 mod keys;
 mod paths;
+mod places;
 mod runs;
 #[cfg(test)]
 mod sample;
+pub mod values;

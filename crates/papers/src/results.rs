@@ -1,5 +1,5 @@
-//! What a figure came to when it was run, and the findings of the quick versions, which CI holds against those
-//! on record in `reproduction/results/short.json`.
+//! What a figure came to when it was run, and the findings of the quick versions, which CI holds against
+//! those on record in `reproduction/results/short.json`.
 
 use std::collections::BTreeMap;
 use std::io;

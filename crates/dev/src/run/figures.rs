@@ -15,9 +15,10 @@ use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::Store;
 use fairpace_papers::figure::Base;
 use fairpace_papers::judge::Rule;
+use fairpace_papers::kept;
 use fairpace_papers::load::{self, Folder};
 use fairpace_papers::plan::Plan;
-use fairpace_papers::record::{self, Measured, Record};
+use fairpace_papers::record::{Measured, Record};
 use fairpace_papers::results;
 use fairpace_papers::sheet::Sheet;
 use fairpace_scenario::{Scenario, Target};
@@ -50,8 +51,8 @@ struct Finished<'a> {
 }
 
 impl Figures {
-    /// The figures of a folder, or of a file in it: of a figure, a paper, or of all papers. `None`: it is no such
-    /// folder.
+    /// The figures of a folder, or of a file in it: of a figure, a paper, or of all papers. `None`: it is no
+    /// such folder.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, Failure> {
         let is_named = path.ends_with("figure.toml") || path.ends_with("paper.toml");
         let folder = if is_named { path.parent().unwrap_or(path) } else { path };
@@ -150,7 +151,7 @@ impl Figures {
     /// Whether each number on record is of today's scenarios, measures and bounds, and each figure has some.
     fn check(&self) -> Result<(), Failure> {
         for sheet in self.sheets() {
-            let stale = record::stale(&self.root, sheet)?;
+            let stale = kept::stale(&self.root, sheet)?;
             let record = Record::load(&self.root, sheet)?;
             let missing = sheet.bases.iter().find(|base| record.at(base, Target::Simulator).is_none());
             let message = match (stale, missing) {

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use fairpace_dev::records::undocumented_keys;
 use fairpace_papers::judge::Rule;
+use fairpace_papers::kept::path;
 use fairpace_papers::plan::Plan;
-use fairpace_papers::record::{Finding, Mean, Record, Verdict, path};
+use fairpace_papers::record::{Finding, Mean, Record, Verdict};
 use fairpace_papers::results::{self, Quick};
 use fairpace_papers::sheet::Sheet;
 use fairpace_papers::{front, load};

@@ -40,7 +40,7 @@ pub(super) fn of_line(figure: &Figure, plot: &Plot, line: &Line, at: Option<&Poi
 }
 
 /// Of a measure alone.
-pub(super) fn of_measure(figure: &Figure, measure: &Measure) -> Option<Hue> {
+pub(crate) fn of_measure(figure: &Figure, measure: &Measure) -> Option<Hue> {
     named(figure, measure, None).unwrap_or_else(|| of_run(figure, measure))
 }
 

@@ -6,7 +6,7 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::new_file;
 use fairpace_papers::load::{self, Folder};
 use fairpace_papers::record::{PaperRecords, Record};
-use fairpace_papers::{front, gallery, page};
+use fairpace_papers::{front, gallery, page, values};
 use fairpace_scenario::Target;
 
 use super::Finished;
@@ -52,7 +52,7 @@ fn of_records(root: &Path, front: MarkedPage, folders: &[Folder]) -> Result<Page
     for paper in &papers {
         let folder = root.join(&paper.id);
         files.push((folder.join("README.md"), page::page(paper)));
-        files.extend(gallery::values(paper).map(|picture| (folder.join(page::VALUES), picture)));
+        files.extend(values::values(paper).map(|picture| (folder.join(page::VALUES), picture)));
     }
     Ok(Pages { front, tables: front::tables(&papers), papers: files })
 }

@@ -1,0 +1,171 @@
+//! Records on disk: `reproduction/results/PAPER/FIGURE.json`. A record holds what cannot be recomputed: for
+//! each check its measured numbers, by a hash of the scenarios, the measure and the bound ([`Keys`]), and the
+//! curves of real flows. Words and simulated curves are never in it. No number in it is typed by hand.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::new_file::write;
+use fairpace_scenario::Target;
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+use crate::judge::{self, Rule};
+use crate::keys::Keys;
+use crate::load::RESULTS;
+use crate::plan::Plan;
+use crate::record::{Compared, Cost, Drawn, Held, Measured, Numbers, Picture, Record, Tried, Verdict};
+use crate::sheet::Sheet;
+
+/// A place's measurements on disk.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    on: String,
+    base: String,
+    #[serde(flatten)]
+    cost: Cost,
+    /// By [`Keys`].
+    checks: BTreeMap<String, Numbers>,
+    /// Lines of real flows, by [`Keys`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    curves: BTreeMap<String, Drawn>,
+}
+
+impl Kept {
+    fn of(measured: &Measured, keys: &Keys) -> Self {
+        let values = measured.values.iter().zip(&keys.values);
+        let causes =
+            values.clone().flat_map(|(of, (_, causes))| of.tried.iter().map(|of| &of.numbers).zip(causes));
+        let shapes = measured.shapes.iter().map(|of| &of.numbers).zip(&keys.shapes);
+        let checks = values.map(|(of, (key, _))| (&of.numbers, key)).chain(causes).chain(shapes);
+        let checks = checks.filter(|(numbers, _)| numbers.is_measured());
+        let mut curves = BTreeMap::new();
+        for picture in measured.pictures.iter().filter(|_| measured.on == Target::Testbed) {
+            for (line, key) in picture.lines.iter().zip(keys.plots.get(picture.plot).into_iter().flatten()) {
+                if !line.y.is_empty() {
+                    curves.insert(key.clone(), line.clone());
+                }
+            }
+        }
+        Self {
+            on: measured.on.name().to_owned(),
+            base: measured.base.clone(),
+            cost: measured.cost.clone(),
+            checks: checks.map(|(numbers, key)| (key.clone(), numbers.clone())).collect(),
+            curves,
+        }
+    }
+
+    /// What of it is still of the figure; `None`: nothing.
+    fn measured(self, figure: &Figure, on: Target, keys: &Keys) -> Option<Measured> {
+        let numbers = |key: &String| self.checks.get(key).cloned().unwrap_or_default();
+        let value = |(key, causes): &(String, Vec<String>)| Compared {
+            numbers: numbers(key),
+            tried: causes.iter().map(|key| Tried { numbers: numbers(key), ..Tried::default() }).collect(),
+            ..Compared::default()
+        };
+        let line = |key: &String| self.curves.get(key).cloned().unwrap_or_default();
+        let pictures = figure.plots.iter().zip(&keys.plots).enumerate().map(|(plot, (of, keys))| Picture {
+            plot,
+            kind: of.kind,
+            lines: keys.iter().map(line).collect(),
+        });
+        let mut measured = Measured {
+            on,
+            values: keys.values.iter().map(value).collect(),
+            shapes: keys.shapes.iter().map(|key| Held { numbers: numbers(key), ..Held::default() }).collect(),
+            pictures: pictures.filter(|of| of.lines.iter().any(|line| !line.y.is_empty())).collect(),
+            base: self.base,
+            cost: self.cost,
+            verdict: Verdict::NotRun,
+        };
+        judge::find(figure, Rule::Interval, &mut measured);
+        (measured.verdict != Verdict::NotRun || !measured.pictures.is_empty()).then_some(measured)
+    }
+}
+
+impl Record {
+    /// What is on record of the figure as its file is now. A number of another scenario, measure or bound is
+    /// left out.
+    ///
+    /// # Errors
+    /// The record cannot be read, or a scenario of the figure is wrong.
+    pub fn load(root: &Path, sheet: &Sheet) -> Result<Self, Failure> {
+        let mut record = Self::blank(sheet);
+        for kept in kept(root, sheet)? {
+            let on = [Target::Simulator, Target::Testbed].into_iter().find(|target| target.name() == kept.on);
+            let base = sheet.bases.iter().find(|base| base.name == kept.base);
+            if let (Some(on), Some(base)) = (on, base) {
+                let keys = Keys::of(sheet, &Plan::of(sheet, base, on, false)?);
+                record.measured.extend(kept.measured(&sheet.figure, on, &keys));
+            }
+        }
+        Ok(record)
+    }
+
+    /// Puts the record in its place, without numbers of other scenarios, measures or bounds.
+    ///
+    /// # Errors
+    /// It cannot be written, or a scenario of the figure is wrong.
+    pub fn store(&self, root: &Path, sheet: &Sheet) -> Result<(), Failure> {
+        let mut all = Vec::new();
+        for measured in &self.measured {
+            if let Some(base) = self.base(measured) {
+                all.push(Kept::of(measured, &Keys::of(sheet, &Plan::of(sheet, base, measured.on, false)?)));
+            }
+        }
+        let path = path(root, sheet);
+        let text = lines(&all).map_err(|error| unusable(&path, &error.into()))?;
+        write(&path, &text).map_err(|error| unusable(&path, &error))
+    }
+}
+
+/// Where a figure's record lies.
+#[must_use]
+pub fn path(root: &Path, sheet: &Sheet) -> PathBuf {
+    root.join(RESULTS).join(&sheet.paper).join(format!("{}.json", sheet.id))
+}
+
+/// Numbers on disk that are of no check of the figure any more, and lines of no picture.
+///
+/// # Errors
+/// As [`Record::load`].
+pub fn stale(root: &Path, sheet: &Sheet) -> Result<usize, Failure> {
+    let on_disk: usize = kept(root, sheet)?.iter().map(|kept| kept.checks.len() + kept.curves.len()).sum();
+    let record = Record::load(root, sheet)?;
+    let mut current = 0;
+    for measured in &record.measured {
+        if let Some(base) = record.base(measured) {
+            let keys = Keys::of(sheet, &Plan::of(sheet, base, measured.on, false)?);
+            let kept = Kept::of(measured, &keys);
+            current += kept.checks.len() + kept.curves.len();
+        }
+    }
+    Ok(on_disk - current)
+}
+
+fn kept(root: &Path, sheet: &Sheet) -> Result<Vec<Kept>, Failure> {
+    let path = path(root, sheet);
+    let failed = |error: std::io::Error| unusable(&path, &error);
+    match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        text => serde_json::from_str(&text.map_err(failed)?).map_err(|error| failed(error.into())),
+    }
+}
+
+/// JSON with a line for each number of a check and each curve, so that a change is seen as small as it is.
+fn lines(all: &[Kept]) -> serde_json::Result<String> {
+    let mut out = String::from("[");
+    for (index, kept) in all.iter().enumerate() {
+        let text = serde_json::to_string(kept)?;
+        let text = text.replace("\":{\"ours\"", "\":\n{\"ours\"").replace("\":{\"x\"", "\":\n{\"x\"");
+        out += if index == 0 { "\n" } else { ",\n" };
+        out += &text;
+    }
+    Ok(out + "\n]\n")
+}
+
+fn unusable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::file("cannot use", path, error, "remove it if it is broken, or run it in a copy of the checkout")
+}

@@ -1,0 +1,34 @@
+//! The places that measured a figure: each base in the simulator, and with real flows.
+
+use fairpace_scenario::Target;
+
+use crate::figure::Base;
+use crate::record::{Measured, Record};
+
+/// A base and a host, with what they measured of a figure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) base: &'a Base,
+    pub(crate) on: Target,
+    pub(crate) measured: Option<&'a Measured>,
+}
+
+impl Record {
+    /// Every base in the simulator, and with real flows where there are any.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        let of = |base| {
+            [Target::Simulator, Target::Testbed].map(|on| Place { base, on, measured: self.at(base, on) })
+        };
+        let places = self.bases.iter().flat_map(of);
+        places.filter(|place| place.measured.is_some() || place.on == Target::Simulator)
+    }
+}
+
+impl Place<'_> {
+    /// "simulator, TSO bursts".
+    pub(crate) fn name(&self) -> String {
+        let host = if self.on == Target::Simulator { "simulator" } else { "real flows" };
+        let comma = if self.base.title.is_empty() { "" } else { ", " };
+        format!("{host}{comma}{}", self.base.title)
+    }
+}
