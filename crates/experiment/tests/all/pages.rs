@@ -74,7 +74,7 @@ fn a_page_names_what_fails_and_what_repeats_it() {
         "| simulations | 8, seeds 1 to 2 |",
         "| scenarios | `00ff` |",
         "| commit | `0123abc` |",
-        "| S1 Small  |     4 |    0 |    2 |",
+        "| S1 Small | 4 | 0 | 2 |",
         "- short queue: queue_ms <= 8 or 4",
         "](small.svg)",
         "<details><summary>bbr1: 4 cases fail</summary>",

@@ -69,7 +69,7 @@ fn the_page_loads_nothing() {
 fn a_fragment_names_what_fails_of_one_algorithm() {
     let text = record(vec![small_record()]).fragment("bbr1");
     assert!(text.starts_with("# bbr1: 0 of 1 criteria passed, 0 of 4 cases hold\n"), "{text}");
-    assert!(text.contains("| S1 Small  |  0/4 |  2/4 |"), "{text}");
+    assert!(text.contains("| S1 Small | 0/4 | 2/4 |"), "{text}");
     assert!(text.contains("- 100mbit 10/10ms: short queue 100 (<= 4); 0 of 1 seeds hold"), "{text}");
 }
 
