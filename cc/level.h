@@ -7,9 +7,9 @@
  *
  *	f(r) = 2.05 ms * sqrt(4096 packets/s / r)	100 Mbit/s: 1.4 ms, 10 Mbit/s: 4.5 ms, 10 Gbit/s: 0.14 ms
  *
- * A flow that has less than the others has a higher level, finds q too low and grows; one that has more finds q too
- * high and shrinks. All are content only at equal rates. docs/level.md has the proof, the evidence and the limits,
- * docs/level-spec.md the rules for those who implement it elsewhere. What a flow does:
+ * A flow with a lower rate than the others has a higher level: q is below it, and the flow grows. For a flow with a
+ * higher rate q is above the level, and the flow shrinks. Only equal rates are an equilibrium. docs/level.md has the
+ * equations and the limits, docs/level-spec.md the rules for an implementation elsewhere. What a flow does:
  *
  *	STARTUP	doubles its window W in each round trip until a queue appears, growth ends or much is lost.
  *	STEADY	Once in a round trip: W += W / 4 * (f(r) - price) / (T + f(r)), where price is q and a share for loss.
@@ -18,16 +18,16 @@
  *	DRAIN	For T + 40 ms the window is a quarter of r T, so that T can be measured. The first ends STARTUP. The
  *		next come 1, 2, 4, 8, then 10 s after the lowest RTT since the last one, and 4 s after it where W was
  *		far off or q is above 5 ms. All flows see that lowest RTT at the same time, when others drain: the
- *		drains of all fall together without a shared clock. With q above 5 ms they take out 50 ms at most.
+ *		drains of all flows coincide without a shared clock. With q above 5 ms they take out 50 ms at most.
  *
- * Beside CUBIC or BBR, which fill the queue however long it is, a flow would starve. It suspects them after drains that
- * no others join, takes more to see whether others give way, and if not, lets W follow CUBIC: see "competing" below.
- * `patience` 0 turns that off.
+ * Beside CUBIC or BBR, which fill the queue however long it is, a flow would starve. It infers such competitors from
+ * drains in which q does not fall, raises W to verify that they do not yield, and if they do not, W follows CUBIC: see
+ * "competing" below. `detection_drains` 0 turns that off.
  *
  * When the queue has just been empty, W *= f(r) / (mean of q), between 3/4 and 3/2: the exchange. Steering alone needs
- * T^2 / (f / 8) to make rates equal, 40 s at 100 ms, as it must not move q by more than f in a round trip. But a flow
- * knows how wrong it is: it would be content at the rate where f is the mean queue. What those give up who have too
- * much is, to first order, what the others take.
+ * T^2 / (f / 8) to make rates equal, 40 s at 100 ms, as it must not move q by more than f in a round trip. The exchange
+ * uses the distance from equilibrium, which a flow can compute: with the mean queue as q, the equilibrium is the rate
+ * whose f is that queue. What flows above it lose is, to first order, what flows below it gain.
  *
  * Relatives: FAST (Wei et al., IEEE/ACM ToN 14(6), 2006) and Copa (Arun, Balakrishnan, NSDI 2018) hold q at a constant
  * divided by the rate. From 2 Mbit/s to 10 Gbit/s that is a factor of 5000 in the queue; the square root makes it 70.
@@ -65,9 +65,9 @@
 	  "steering alone takes T^2 / (f / 8) to make rates equal: 40 s at 100 ms")                                    \
 	P(fill_gaps, 1, 0, 1, CC_UNIT_BOOL, "cwnd covers the longest gap between ACKs",                                \
 	  "aggregation of ACKs would stop the sender")                                                                 \
-	P(patience, 4, 0, 100, CC_UNIT_COUNT,                                                                          \
-	  "drains that others do not join, in a row, before competing; 0: never competes",                             \
-	  "fewer, and crowds are taken for competitors; more, and it starves longer beside them")
+	P(detection_drains, 4, 0, 100, CC_UNIT_COUNT,                                                                  \
+	  "drains in a row that no other flow joins before competitors are inferred; 0: never",                        \
+	  "fewer, and crowds are taken for competitors; more, and a flow starves longer beside them")
 
 struct level_params {
 	level_parameters(CC_PARAM_FIELD)
@@ -107,7 +107,7 @@ struct level_params {
 #define LEVEL_SETTLE_ROUNDS 2u
 /* The mean queue of an exchange is that of about as many rounds, and needs them. */
 #define LEVEL_MEAN_ROUNDS 8u
-/* Exchanges without a drain are at least this far apart: the others' rounds are longer, perhaps. */
+/* Exchanges without a drain are at least this far apart: rounds of other flows may be longer. */
 #define LEVEL_EXCHANGE_US CC_SEC(1)
 /* The noise is the lowest RTT, smoothed over this time, less the base. With 16 ms newcomers keep too high a level. */
 #define LEVEL_NOISE_US CC_MSEC(10)
@@ -118,29 +118,29 @@ struct level_params {
 /* A longer time without ACKs is taken for this. */
 #define LEVEL_GAP_MOST_US CC_MSEC(100)
 /*
- * Competing. A flow is suspicious with q above both of these, and at most a quarter of its best rate: n flows of this
- * kind have sqrt(n) times the level of one alone.
+ * Competing. A flow is starved with q above both of these and at most a quarter of its best rate: the level of n flows
+ * is sqrt(n) times that of one alone, so fewer than eight flows that run LEVEL do not starve each other.
  */
-#define LEVEL_SUSPECT_GAIN CC_GAIN(2.75)
+#define LEVEL_STARVED_GAIN CC_GAIN(2.75)
 #define LEVEL_CROWD_US	   CC_MSEC(5)
 /*
- * Drains come at least this often above LEVEL_CROWD_US, where a suspicious flow judges the others by them, and after an
- * exchange by more than LEVEL_FAR_OFF. With 3 s 164 of 172 random paths use 95 % of their link, with 4 s 170 do.
+ * Drains come at least this often above LEVEL_CROWD_US, where those of a starved flow probe for competitors, and after
+ * an exchange by more than LEVEL_FAR_OFF. With 3 s 164 of 172 random paths use 95 % of their link, with 4 s 170 do.
  */
 #define LEVEL_SOON_US CC_SEC(4)
 #define LEVEL_FAR_OFF CC_GAIN(1.2)
-/* Above LEVEL_CROWD_US a drain takes what the flow sends in this time at most, unless it judges: many drain. */
+/* Above LEVEL_CROWD_US a drain takes what the flow sends in this time at most, unless it probes: many drain. */
 #define LEVEL_CROWD_DRAIN_US CC_MSEC(50)
-/* A flow that begins to compete takes more for this time, and for four rounds after four in which q rises. If the
- * others do not give way, q stays up by a third of what it has been given at least. */
+/* Verification: a flow that begins to compete holds a larger W for this time, and for four rounds after four in which q
+ * rises. If the others do not yield, q stays up by at least a third of the rise that the added packets make. */
 #define LEVEL_VERIFY_US	    CC_SEC(2)
 #define LEVEL_VERIFY_ROUNDS 4u
 #define LEVEL_RISE_PART	    3u
 /*
- * A suspicious flow keeps 9.5 packets/s, as CC_BW, and waits so long for one sample: it must see what its drain does. A
- * floor for W instead would give more to shorter RTTs, and fill the queue of a crowd that has less for each.
+ * A starved flow keeps 9.5 packets/s, as CC_BW, and waits so long for one sample: it needs one to see whether q falls in
+ * its drain. A floor for W instead would give more to shorter RTTs, and fill the queue of a crowd with less per flow.
  */
-#define LEVEL_SUSPECT_BW   (LEVEL_REFERENCE_BW / 4096 * 10)
+#define LEVEL_STARVED_BW   (LEVEL_REFERENCE_BW / 4096 * 10)
 #define LEVEL_WAIT_US	   CC_MSEC(500)
 #define LEVEL_LEAVE_DRAINS 3u /* drains in a row that others join, which end competing */
 /* CUBIC, RFC 9438: beta 0.7, fast convergence (1 + beta) / 2, Reno's slope 3 (1 - beta) / (1 + beta). */
@@ -171,7 +171,7 @@ struct level {
 	u64 cubic_start_us; /* of CUBIC's curve */
 	u64 w_max;	    /* its plateau, as w */
 	u64 w_reno;	    /* Reno's window, as w */
-	u64 w_before;	    /* W before it competed */
+	u64 w_before;	    /* W before the flow competed */
 	u64 verify_sum_us;  /* queue_us since q has risen */
 	struct level_params p;
 	u32 block_samples;
@@ -196,14 +196,14 @@ struct level {
 	u32 full_rate;	       /* the rate that startup must beat by a quarter */
 	u32 mss_bytes;
 	/* competing */
-	u32 best_rate;	      /* halved by each mistake, CC_BW */
+	u32 best_rate;	      /* halved by each false detection, CC_BW */
 	u32 before_us;	      /* the mean queue before this drain */
 	u32 lone_queue_us;    /* before the first of the lone drains */
 	u32 drain_blocks;     /* of drain_sum_us */
 	u32 drain_least_us;   /* least of them */
 	u32 k_ms;	      /* CUBIC's K: time to the plateau, 1/1024 s */
-	u32 rise_us;	      /* by which q rises if others do not give way; 0: no test */
-	u32 verify_lost_pkts; /* lost before it competed */
+	u32 rise_us;	      /* by which q rises if others do not yield; 0: no verification */
+	u32 verify_lost_pkts; /* lost before the flow competed */
 	u8 mode;	      /* enum level_mode */
 	u8 round_start;	      /* bool: this ACK ended a round */
 	u8 full_rounds;	      /* of startup without growth */
@@ -213,15 +213,15 @@ struct level {
 	u8 low_rounds;	  /* in a row with a price far below the level */
 	u8 pair_fresh;	  /* bool: pair_us is new since the queue was last looked at */
 	u8 limited;	  /* bool: the flow used its window in the last round */
-	u8 competing;	  /* bool: a test of who gives way, or CUBIC's curve */
-	u8 testing;	  /* bool: this drain judges the others */
+	u8 competing;	  /* bool: verification, or CUBIC's curve */
+	u8 probing;	  /* bool: this drain probes for competitors */
 	u8 still;	  /* bool: q did not move before this drain */
 	u8 lone_drains;	  /* in a row that others did not join */
 	u8 still_drains;  /* of these, with a queue that did not move */
 	u8 joined_drains; /* in a row while competing */
 	u8 cut_rounds;	  /* until the loss of a reduction is over */
 	u8 round_lost;	  /* bool: packets were lost in the last round */
-	u8 verify_rounds; /* since it competes */
+	u8 verify_rounds; /* since the flow competes */
 	u8 reserved[2];	  /* no holes: parity compares bytes */
 };
 
@@ -298,7 +298,7 @@ CC_STAGE void level_end_block(struct level *s, const struct cc_view *v)
 		s->drain_least_us = cc_min_u32(s->drain_least_us, rtt_us);
 		s->drain_blocks++;
 	}
-	/* Beside those who never empty the queue, T does not age. */
+	/* Beside flows that never empty the queue, T does not age. */
 	if (v->now_us - s->bin_start_us > LEVEL_BIN_US && !s->competing && !s->lone_drains) {
 		s->bin_start_us = v->now_us;
 		s->base_us[1] = s->base_us[0];
@@ -395,13 +395,13 @@ CC_INLINE void level_enter(struct level *s, u8 mode)
 	s->mode = mode;
 }
 
-/* Squeezed, and by a queue that less than eight flows that run LEVEL would not make. */
-CC_STAGE bool level_is_suspicious(const struct level *s)
+/* Its rate is a small part of its best one, in a queue that fewer than eight flows that run LEVEL do not make. */
+CC_STAGE bool level_is_starved(const struct level *s)
 {
 	u32 queue_us = s->mean_us_16 >> 4;
 
-	return s->p.patience && s->rate <= s->best_rate / 4 && queue_us > LEVEL_CROWD_US &&
-	       queue_us > ((u64)level_at(s, s->best_rate) * LEVEL_SUSPECT_GAIN) >> CC_GAIN_SHIFT;
+	return s->p.detection_drains && s->rate <= s->best_rate / 4 && queue_us > LEVEL_CROWD_US &&
+	       queue_us > ((u64)level_at(s, s->best_rate) * LEVEL_STARVED_GAIN) >> CC_GAIN_SHIFT;
 }
 
 CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
@@ -411,11 +411,11 @@ CC_STAGE void level_enter_drain(struct level *s, const struct cc_view *v)
 
 	level_enter(s, LEVEL_DRAIN);
 	s->before_us = s->competing ? s->queue_us : s->mean_us_16 >> 4;
-	s->testing = s->competing || (late && level_is_suspicious(s));
+	s->probing = s->competing || (late && level_is_starved(s));
 	differ_us = low_us > s->before_us ? low_us - s->before_us : s->before_us - low_us;
 	s->still = s->mean_rounds >= 2 && differ_us < s->before_us / 8;
 	s->drain_seen_us = v->now_us + base_us + s->queue_us;
-	s->drain_end_us = v->now_us + base_us + LEVEL_DRAIN_US + (s->testing ? s->queue_us : 0);
+	s->drain_end_us = v->now_us + base_us + LEVEL_DRAIN_US + (s->probing ? s->queue_us : 0);
 	s->drain_sum_us = 0;
 	s->drain_blocks = 0;
 	s->drain_least_us = CC_NO_RTT;
@@ -509,11 +509,11 @@ CC_STAGE void level_shrink(struct level *s, u32 level_us, u32 price_us)
 /* ---- competing ---- */
 
 /*
- * CUBIC and the BBRs fill the queue, and a flow that holds q to its level starves beside them. What tells them from a
- * crowd of flows that run LEVEL is the drain: those of a crowd coincide, and the queue falls to half at least. Above
- * LEVEL_CROWD_US all flows drain 4 s after the lowest RTT. When no others joined `patience` drains in a row of a
- * squeezed flow, it takes half of the best rate that it had. Flows of LEVEL give way within a few round trips, and q is
- * as before: the flow takes its W back. CUBIC gives way only after loss, and BBR hardly: q stays up, or packets are
+ * CUBIC and the BBRs fill the queue, and a flow that holds q to its level starves beside them. What distinguishes them
+ * from a crowd of flows that run LEVEL is the drain: drains of a crowd coincide, and the queue falls to half at least.
+ * Above LEVEL_CROWD_US all flows drain 4 s after the lowest RTT. After `detection_drains` drains of a starved flow in a
+ * row that no others joined, W becomes that of half of its best rate. Flows of LEVEL yield within a few round trips,
+ * and q is as before: W becomes what it was. CUBIC yields only after loss, and BBR hardly: q stays up, or packets are
  * lost, and W follows CUBIC, until others join three drains in a row.
  */
 
@@ -529,8 +529,11 @@ CC_STAGE void level_start_curve(struct level *s, const struct cc_view *v)
 	s->k_ms = cc_cube_root((below * 5 / 2) << 20);
 }
 
-/* Others gave way: they are of this kind. After a few such mistakes a flow that has its share is not suspicious. */
-CC_STAGE void level_leave_mistaken(struct level *s)
+/*
+ * The detection was false: others yielded, so they run LEVEL, too. After a few false detections a flow that has its
+ * share is not starved.
+ */
+CC_STAGE void level_cancel_competing(struct level *s)
 {
 	s->competing = false;
 	s->best_rate /= 2;
@@ -551,7 +554,7 @@ CC_STAGE void level_verify(struct level *s, const struct cc_view *v)
 		return;
 	mean_us = (u32)cc_div(s->verify_sum_us, s->verify_rounds - LEVEL_VERIFY_ROUNDS);
 	if (cc_sub_floor_u32(mean_us, s->before_us) < s->rise_us / LEVEL_RISE_PART)
-		level_leave_mistaken(s);
+		level_cancel_competing(s);
 	else
 		level_start_curve(s, v);
 	s->rise_us = 0;
@@ -583,7 +586,7 @@ CC_STAGE void level_follow_cubic(struct level *s, const struct cc_view *v)
 		level_set_window(s, s->w + cc_min_u64(target - s->w, s->w / 2));
 }
 
-/* Loss says that others do not give way, or cannot. */
+/* Loss shows that others do not yield, or cannot. */
 CC_INLINE void level_compete(struct level *s, const struct cc_view *v)
 {
 	if (v->lost_pkts != s->verify_lost_pkts)
@@ -610,7 +613,7 @@ CC_STAGE void level_enter_competing(struct level *s, const struct cc_view *v)
 	level_start_curve(s, v);
 }
 
-/* The others joined: they are of this kind. */
+/* The others joined: they run LEVEL. */
 CC_STAGE void level_count_joined_drain(struct level *s)
 {
 	s->lone_drains = s->still_drains = 0;
@@ -622,7 +625,7 @@ CC_STAGE void level_count_joined_drain(struct level *s)
 }
 
 /*
- * No others joined. If q moved before one of `patience` such drains at most, it is no queue: the path got longer, or a
+ * No others joined. If q moved before one of `detection_drains` such drains at most, it is no queue: the path got longer, or a
  * receiver holds its ACKs back to be taken for a long path. A queue that grew by half or shrank to half shows that
  * flows come or go, and the count starts anew.
  */
@@ -631,7 +634,7 @@ CC_STAGE void level_count_lone_drain(struct level *s, const struct cc_view *v)
 	u32 base_us = level_base_us(s);
 
 	s->joined_drains = 0;
-	if (!s->testing || s->competing)
+	if (!s->probing || s->competing)
 		return;
 	if (!s->lone_drains || s->before_us > s->lone_queue_us / 2 * 3 || s->before_us < s->lone_queue_us / 2) {
 		s->lone_queue_us = s->before_us;
@@ -639,9 +642,9 @@ CC_STAGE void level_count_lone_drain(struct level *s, const struct cc_view *v)
 	}
 	s->lone_drains++;
 	s->still_drains += s->still;
-	if (s->lone_drains < s->p.patience)
+	if (s->lone_drains < s->p.detection_drains)
 		return;
-	if (s->still_drains + 1u < s->p.patience) {
+	if (s->still_drains + 1u < s->p.detection_drains) {
 		level_enter_competing(s, v);
 		return;
 	}
@@ -650,8 +653,8 @@ CC_STAGE void level_count_lone_drain(struct level *s, const struct cc_view *v)
 	s->lone_drains = s->still_drains = 0;
 }
 
-/* At the end of a drain. While competing it is a shallow one: what is left of the queue counts on average. */
-CC_INLINE void level_judge_drain(struct level *s, const struct cc_view *v)
+/* Lone or joined: at the end of a drain. A shallow one, while competing, is classified by the mean of what is left. */
+CC_INLINE void level_classify_drain(struct level *s, const struct cc_view *v)
 {
 	u32 rtt_us = s->competing ? (u32)cc_div(s->drain_sum_us, s->drain_blocks) : s->drain_least_us;
 	u32 left_us = cc_sub_floor_u32(rtt_us, level_base_us(s));
@@ -680,14 +683,14 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 		level_grow(s, level_us, price_us);
 	else
 		level_shrink(s, level_us, price_us);
-	if (level_is_suspicious(s))
-		level_set_window(s, cc_max_u64(s->w, level_window(LEVEL_SUSPECT_BW, level_base_us(s) + s->queue_us)));
+	if (level_is_starved(s))
+		level_set_window(s, cc_max_u64(s->w, level_window(LEVEL_STARVED_BW, level_base_us(s) + s->queue_us)));
 }
 
 /*
- * W *= f(r) / (mean queue): half the way, in the logarithm, to the rate at which the flow would be content with that
- * queue. Not to more where the flow does not use what it has, or loss says that there is no room. Returns whether the
- * flow was far off.
+ * W *= f(r) / (mean queue): half the way, in the logarithm, to the rate that is at equilibrium with that queue. W does
+ * not rise where the flow does not use what it has, or loss shows that there is no room. Returns whether the flow was
+ * far off.
  */
 CC_STAGE bool level_exchange(struct level *s, const struct cc_view *v)
 {
@@ -708,7 +711,7 @@ CC_STAGE bool level_exchange(struct level *s, const struct cc_view *v)
 	return far_off;
 }
 
-/* Others drained, all see an empty queue: the time to exchange without a drain of one's own. */
+/* Others drained, and all flows see an empty queue: the time to exchange without a drain of the flow's own. */
 CC_STAGE bool level_sees_empty_queue(struct level *s, const struct cc_view *v)
 {
 	u32 level_us;
@@ -726,7 +729,7 @@ CC_STAGE bool level_is_drain_due(const struct level *s, const struct cc_view *v)
 {
 	u32 interval_us = s->drain_interval_us;
 
-	if (s->p.patience && s->mean_us_16 >> 4 > LEVEL_CROWD_US)
+	if (s->p.detection_drains && s->mean_us_16 >> 4 > LEVEL_CROWD_US)
 		interval_us = cc_min_u32(interval_us, LEVEL_SOON_US);
 	if (s->competing && s->rise_us)
 		return false;
@@ -744,7 +747,7 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 		level_exchange(s, v);
 	if (!s->round_start)
 		return;
-	/* Limited by the application or the receiver, it has no reason for a larger window, and nothing to drain. */
+	/* A flow limited by the application or the receiver does not use a larger window, and has nothing to drain. */
 	s->limited = s->max_inflight_pkts + 2 >= (u32)(s->w >> LEVEL_W_SHIFT) * 7 / 8;
 	s->max_inflight_pkts = 0;
 	if (s->settle_rounds)
@@ -756,11 +759,11 @@ CC_STAGE void level_steady(struct level *s, const struct cc_view *v)
 CC_STAGE void level_drain(struct level *s, const struct cc_view *v)
 {
 	if (v->now_us < s->drain_end_us ||
-	    (s->testing && !s->drain_blocks && v->now_us < s->drain_end_us + LEVEL_WAIT_US))
+	    (s->probing && !s->drain_blocks && v->now_us < s->drain_end_us + LEVEL_WAIT_US))
 		return;
 	level_enter(s, LEVEL_STEADY);
-	if (s->p.patience && s->drain_blocks && s->before_us)
-		level_judge_drain(s, v);
+	if (s->p.detection_drains && s->drain_blocks && s->before_us)
+		level_classify_drain(s, v);
 	s->drain_interval_us = cc_min_u32(cc_saturate_u32((u64)s->drain_interval_us * 2), s->p.drain_interval);
 	if (level_exchange(s, v))
 		s->drain_interval_us = cc_min_u32(s->drain_interval_us, LEVEL_SOON_US);
@@ -804,7 +807,7 @@ CC_INLINE u32 level_gap_pkts(const struct level *s)
 	return s->p.fill_gaps && s->mode == LEVEL_STEADY ? (u32)(((u64)s->rate * gap_us) >> CC_BW_SHIFT) : 0;
 }
 
-/* The window in force. A drain beside those who compete is shallow, down to a quarter of the queue: it costs less. */
+/* The window in force. A drain of a competing flow is shallow, down to a quarter of the queue: it costs less. */
 CC_STAGE u64 level_drained_window(const struct level *s)
 {
 	u32 base_us = level_base_us(s), left_us = base_us / 4;
@@ -813,7 +816,7 @@ CC_STAGE u64 level_drained_window(const struct level *s)
 		return s->w;
 	if (s->competing)
 		return cc_div(s->w * ((u64)base_us + s->before_us / 4), (u64)base_us + s->before_us);
-	if (!s->testing && s->before_us > LEVEL_CROWD_US)
+	if (!s->probing && s->before_us > LEVEL_CROWD_US)
 		left_us = cc_max_u32(left_us, cc_sub_floor_u32(base_us, LEVEL_CROWD_DRAIN_US));
 	/* A quarter of the least W: after timeouts r is a packet in seconds, and two at a quarter of it take 76 s. */
 	return cc_max_u64(level_window(s->rate, left_us), LEVEL_W_LEAST / 4);
@@ -875,7 +878,7 @@ CC_STAGE void level_init(struct level *s, const struct level_params *p, const st
 	level_set_window(s, (u64)v->cwnd_pkts << LEVEL_W_SHIFT);
 	s->block_start_us = s->bin_start_us = s->round_start_us = s->last_ack_us = v->now_us;
 	s->last_block_us = s->low_rtt_us = s->pair_us = CC_NO_RTT;
-	/* A connection that changes to LEVEL may stand in a queue; the host's minimum knows better. */
+	/* A connection that changes to LEVEL may stand in a queue; the host's minimum may be from before it. */
 	s->base_us[0] = v->delivered_pkts > LEVEL_CWND_LEAST_PKTS ? v->min_rtt_us : CC_NO_RTT;
 	s->base_us[1] = s->quiet_us[0] = s->quiet_us[1] = CC_NO_RTT;
 	s->round_end_pkts = s->round_delivered_pkts = v->delivered_pkts;

@@ -4,6 +4,10 @@ use crate::algorithm::{Algorithm, Parameter, did_you_mean};
 use crate::ffi::MAX_PARAMETERS;
 use crate::names::nearest;
 
+/// Parameters with another name than before: algorithm, old name, new name. The old name is an error that
+/// says the new one. Rows stay, because scenarios and results of users stay.
+const RENAMED: [(&str, &str, &str); 1] = [("level", "patience", "detection_drains")];
+
 /// Values for all parameters of one algorithm, in the layout of `struct NAME_params`.
 ///
 /// ```
@@ -37,6 +41,16 @@ pub enum ParamError {
         nearest: Option<&'static str>,
         /// All names that exist.
         known: Vec<&'static str>,
+    },
+    /// The parameter had this name in an earlier version.
+    #[error("{algorithm} has no parameter \"{name}\": it is called \"{new_name}\" now")]
+    Renamed {
+        /// The algorithm.
+        algorithm: Algorithm,
+        /// The old name, which was given.
+        name: &'static str,
+        /// Its name now.
+        new_name: &'static str,
     },
     /// The text is not a value of the parameter's unit.
     #[error("{algorithm}: {name} cannot be \"{value}\": it is {noun}, for example \"{example}\"")]
@@ -90,20 +104,30 @@ impl Params {
     /// Sets one parameter from text with its unit: `set("alpha", "3ms")`.
     ///
     /// # Errors
-    /// The name is unknown, the text is no value of the unit, or the value is out of range. Nothing changes
-    /// then.
+    /// The name is unknown or was replaced, the text is no value of the unit, or the value is out of range.
+    /// Nothing changes then.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParamError> {
         let parameters = self.algorithm.parameters();
         let Some(index) = parameters.iter().position(|p| p.name == name) else {
-            return Err(ParamError::Unknown {
-                algorithm: self.algorithm,
-                name: name.to_owned(),
-                nearest: nearest(name, parameters.iter().map(|p| p.name)),
-                known: parameters.iter().map(|p| p.name).collect(),
-            });
+            return Err(self.no_such(name));
         };
         self.values[index] = self.parse(&parameters[index], value)?;
         Ok(())
+    }
+
+    fn no_such(&self, name: &str) -> ParamError {
+        let algorithm = self.algorithm;
+        let code = algorithm.preset().map_or(algorithm.name(), |preset| preset.algorithm);
+        if let Some(&(_, name, new_name)) = RENAMED.iter().find(|(of, old, _)| *of == code && *old == name) {
+            return ParamError::Renamed { algorithm, name, new_name };
+        }
+        let known: Vec<_> = algorithm.parameters().iter().map(|p| p.name).collect();
+        ParamError::Unknown {
+            algorithm,
+            name: name.to_owned(),
+            nearest: nearest(name, known.iter().copied()),
+            known,
+        }
     }
 
     fn parse(&self, parameter: &Parameter, value: &str) -> Result<u32, ParamError> {
@@ -148,5 +172,20 @@ impl Params {
 
     pub(crate) fn raw(&self) -> &[u32] {
         &self.values[..self.algorithm.parameters().len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renamed_parameter_is_gone_and_the_error_says_the_name_that_it_has() {
+        for (of, old, new) in RENAMED {
+            let mut params = Params::defaults(Algorithm::by_name(of).unwrap());
+            assert!(params.get(old).is_none() && params.get(new).is_some(), "{of}: {old}, {new}");
+            let said = params.set(old, "1").unwrap_err().to_string();
+            assert_eq!(said, format!("{of} has no parameter \"{old}\": it is called \"{new}\" now"));
+        }
     }
 }

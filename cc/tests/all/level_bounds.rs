@@ -217,7 +217,7 @@ fn below_a_packet_the_window_is_four_and_pacing_has_the_rest() {
 
 #[test]
 fn the_window_does_not_fall_below_an_eighth_of_a_packet() {
-    let mut f = steady(&[("drain_interval", "0s"), ("patience", "0")]);
+    let mut f = steady(&[("drain_interval", "0s"), ("detection_drains", "0")]);
     f.times(200, carried(1, s(1)).inflight(N));
     // f is 8 times that of 64 times the rate, and half of q and f count for pacing
     let rtt_us = T + (s(1) + 8 * F) / 2;

@@ -1,4 +1,4 @@
-//! LEVEL beside those who fill the queue: ACK scripts of a flow that is squeezed, and of its drains.
+//! LEVEL beside flows that fill the queue: ACK scripts of a starved flow, and of its drains.
 
 use crate::support::level::{F, N, T, new, queue, rate, steady};
 use crate::support::{Ack, Flow, MSS, ack, assert_near, ms, round, s};
@@ -8,7 +8,7 @@ use fairpace_cc::Phase;
 const Q: u64 = 50 * F;
 
 /// A round in which one packet was delivered, with this queueing delay.
-fn squeezed(q_us: u64) -> Ack {
+fn starved(q_us: u64) -> Ack {
     round(1, T).rtt(T + q_us).inflight(8)
 }
 
@@ -21,7 +21,7 @@ fn cwnd_after(settings: &[(&str, &str)], drains: u32, drained_us: u64) -> u32 {
         let before = f.phase();
         match before {
             Phase::Drain => f.on(ack(1).after(ms(20)).rtt(T + drained_us).inflight(8)),
-            _ => f.on(squeezed(if step % 80 < 12 { Q * 4 / 5 } else { Q * 6 / 5 })),
+            _ => f.on(starved(if step % 80 < 12 { Q * 4 / 5 } else { Q * 6 / 5 })),
         };
         seen += u32::from(before == Phase::Drain && f.phase() == Phase::Avoidance);
         if seen >= drains && f.phase() == Phase::Avoidance {
@@ -35,14 +35,14 @@ fn cwnd_after(settings: &[(&str, &str)], drains: u32, drained_us: u64) -> u32 {
     panic!("{seen} drains only");
 }
 
-fn steady_pacing(patience: &str) -> u64 {
-    let mut f: Flow = steady(&[("drain_interval", "0s"), ("patience", patience)]);
-    f.times(400, squeezed(Q));
+fn steady_pacing(detection_drains: &str) -> u64 {
+    let mut f: Flow = steady(&[("drain_interval", "0s"), ("detection_drains", detection_drains)]);
+    f.times(400, starved(Q));
     f.pacing()
 }
 
 #[test]
-fn a_squeezed_flow_keeps_a_rate_of_about_ten_packets_a_second() {
+fn a_starved_flow_keeps_a_rate_of_about_ten_packets_a_second() {
     // W is 160 / 2^24 packets/us * (T + q); below three packets pacing reacts to half of q,
     // and f of a packet per T is 8 F
     let w = 160.0 / f64::from(1 << 24) * (T + Q) as f64;
@@ -55,39 +55,39 @@ fn a_squeezed_flow_keeps_a_rate_of_about_ten_packets_a_second() {
 fn drains_that_no_others_join_make_it_compete() {
     // half of its best rate, N per T, with the least of the queues that it found
     let half = ((T + Q * 4 / 5) * u64::from(N / 2) / T) as u32;
-    assert!(cwnd_after(&[("patience", "6")], 5, Q) < half / 4);
-    assert!(cwnd_after(&[("patience", "3")], 5, Q) >= half);
+    assert!(cwnd_after(&[("detection_drains", "6")], 5, Q) < half / 4);
+    assert!(cwnd_after(&[("detection_drains", "3")], 5, Q) >= half);
 }
 
 #[test]
 fn drains_that_others_join_do_not() {
-    assert!(cwnd_after(&[("patience", "3")], 12, Q / 8) < N);
+    assert!(cwnd_after(&[("detection_drains", "3")], 12, Q / 8) < N);
 }
 
 #[test]
-fn with_patience_0_it_never_competes() {
-    assert!(cwnd_after(&[("patience", "0"), ("drain_interval", "3s")], 12, Q) < N);
+fn with_detection_drains_0_it_never_competes() {
+    assert!(cwnd_after(&[("detection_drains", "0"), ("drain_interval", "3s")], 12, Q) < N);
 }
 
 // ---- verification ----
 
-/// The mean queue before each of the lone drains of [`suspect`].
+/// The mean queue before each of the lone drains of [`infer_competitors`].
 const BEFORE: u64 = Q * 6 / 5;
 /// The pacing gain of a flow that competes.
 const COMPETES: u32 = 320;
 /// The window at half of the best rate, N packets per T, with that queue: 152 packets.
 const HALF: u32 = ((T + BEFORE) * N as u64 / 2 / T) as u32;
-/// A third of what q rises by if others do not give way: 149 packets, by which W grows, at the best rate.
+/// A third of what q rises by if others do not yield: 149 packets, by which W grows, at the best rate.
 const THIRD: u64 = (149 * T / N as u64) / 3;
 
-/// Packets that a squeezed flow delivers in a round, with all in flight that it may send.
+/// Packets that a starved flow delivers in a round, with all in flight that it may send.
 fn held(q_us: u64) -> Ack {
-    squeezed(q_us).inflight(2 * HALF)
+    starved(q_us).inflight(2 * HALF)
 }
 
 /// Until a drain ends after which it competes. The queue is lower for a while after each drain, and `BEFORE`
 /// before the next. Some packets were lost long ago.
-fn suspect(f: &mut Flow) {
+fn infer_competitors(f: &mut Flow) {
     f.on(held(BEFORE).losses(1));
     for _ in 0..20 {
         f.times(12, held(Q * 4 / 5));
@@ -105,10 +105,10 @@ fn suspect(f: &mut Flow) {
 }
 
 /// A flow that begins to compete; its best rate was that of the path.
-fn suspecting() -> Flow {
+fn verifying() -> Flow {
     let mut f = steady(&[]);
     f.times(2, queue(F));
-    suspect(&mut f);
+    infer_competitors(&mut f);
     f
 }
 
@@ -127,8 +127,8 @@ fn verified(f: &mut Flow, q_us: u64) -> bool {
 }
 
 #[test]
-fn who_suspects_others_takes_half_of_its_best_rate_for_two_seconds_and_gives_it_back_if_they_give_way() {
-    let mut f = suspecting();
+fn verification_takes_half_of_the_best_rate_for_two_seconds_and_ends_competing_if_others_yield() {
+    let mut f = verifying();
     assert_eq!((f.gain(), f.cwnd()), (COMPETES, HALF));
     rise(&mut f);
     assert!(!verified(&mut f, BEFORE + THIRD * 19 / 20));
@@ -142,20 +142,20 @@ fn who_suspects_others_takes_half_of_its_best_rate_for_two_seconds_and_gives_it_
 }
 
 #[test]
-fn each_mistake_halves_the_best_rate() {
-    let mut f = suspecting();
+fn each_false_detection_halves_the_best_rate() {
+    let mut f = verifying();
     for part in [1, 2, 4] {
         assert_eq!(f.cwnd(), ((T + BEFORE) * u64::from(N / 2) / T / part) as u32, "part {part}");
         while f.gain() == COMPETES {
             f.on(held(BEFORE));
         }
-        suspect(&mut f);
+        infer_competitors(&mut f);
     }
 }
 
 #[test]
 fn if_q_stays_up_by_a_third_of_the_rise_it_follows_cubic() {
-    let mut f = suspecting();
+    let mut f = verifying();
     rise(&mut f);
     let q_us = BEFORE + THIRD * 21 / 20;
     assert!(verified(&mut f, q_us));
@@ -167,9 +167,9 @@ fn if_q_stays_up_by_a_third_of_the_rise_it_follows_cubic() {
 }
 
 #[test]
-fn loss_in_the_test_shows_that_they_compete() {
+fn loss_in_the_verification_shows_that_others_compete() {
     for settled in [1, 10] {
-        let mut f = suspecting();
+        let mut f = verifying();
         f.times(settled, held(BEFORE)).on(held(BEFORE).losses(1));
         assert_eq!(f.cwnd(), HALF, "that loss is no reason to reduce W");
         f.times(6, held(BEFORE));
@@ -180,8 +180,8 @@ fn loss_in_the_test_shows_that_they_compete() {
 }
 
 #[test]
-fn on_long_rounds_the_test_has_four_of_them_after_those_in_which_q_rises_and_no_drain() {
-    let mut f = suspecting();
+fn on_long_rounds_the_verification_has_four_of_them_after_those_in_which_q_rises_and_no_drain() {
+    let mut f = verifying();
     for _ in 0..9 {
         f.on(held(BEFORE + ms(1)).after(s(1)));
         assert_eq!((f.phase(), f.gain()), (Phase::Avoidance, COMPETES));
@@ -216,7 +216,7 @@ fn left_us(f: &mut Flow, ack: Ack) -> f64 {
 }
 
 #[test]
-fn a_drain_of_a_crowd_on_a_long_path_takes_50_ms_and_one_that_judges_others_all_but_a_quarter() {
+fn a_drain_of_a_crowd_on_a_long_path_takes_50_ms_and_one_that_probes_for_competitors_all_but_a_quarter() {
     let quarter = (T / 2) as f64;
     let crowd = (2 * T - ms(50)) as f64;
     let start = || {
@@ -233,7 +233,7 @@ fn a_drain_of_a_crowd_on_a_long_path_takes_50_ms_and_one_that_judges_others_all_
             assert_near(left_us(&mut f, long(2048, q_us)), expected, 100.0);
         }
     }
-    // squeezed to less than a quarter: the first drain comes 2 s after the lowest RTT, the others 4 s
+    // starved, at less than a quarter: the first drain comes 2 s after the lowest RTT, the others 4 s
     let mut f = start();
     for expected in [crowd, quarter, quarter] {
         assert_near(left_us(&mut f, long(256, ms(50))), expected, 600.0);

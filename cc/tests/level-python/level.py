@@ -54,7 +54,7 @@ EXCHANGE_LEAST_256 = 192
 EXCHANGE_MOST_256 = 384
 MIN_BURST_PKTS = 2
 INFINITE = 0x7FFFFFFF
-SUSPECT_GAIN_256 = 704
+STARVED_GAIN_256 = 704
 CROWD_US = 5000
 SOON_US = 4000000
 FAR_OFF_256 = 307
@@ -62,7 +62,7 @@ CROWD_DRAIN_US = 50000
 VERIFY_US = 2000000
 VERIFY_ROUNDS = 4
 RISE_PART = 3
-SUSPECT_RATE = 160
+STARVED_RATE = 160
 WAIT_US = 500000
 LEAVE_DRAINS = 3
 COMPETE_GAIN_256 = 320
@@ -215,7 +215,7 @@ class Level:
         self.drain_blocks = 0
         self.drain_least_us = 0
         self.before_us = 0
-        self.testing = False  # bool
+        self.probing = False  # bool
         self.still = False  # bool
         self.best_rate = 0
         self.lone_drains = 0  # u8
@@ -420,11 +420,11 @@ class Level:
         late = u64(view.now_us + self.T) >= u64(self.low_at_us + SOON_US)
         self.mode = DRAIN
         self.before_us = self.queue_us if self.competing else self.mean_us_16 // 16
-        self.testing = self.competing or (late and self.is_suspicious())
+        self.probing = self.competing or (late and self.is_starved())
         differ_us = low_us - self.before_us if low_us > self.before_us else self.before_us - low_us
         self.still = self.mean_rounds >= 2 and differ_us < self.before_us // 8
         self.drain_seen_us = u64(view.now_us + self.T + self.queue_us)
-        self.drain_end_us = u64(view.now_us + self.T + DRAIN_US + (self.queue_us if self.testing else 0))
+        self.drain_end_us = u64(view.now_us + self.T + DRAIN_US + (self.queue_us if self.probing else 0))
         self.drain_sum_us = 0
         self.drain_blocks = 0
         self.drain_least_us = NO_RTT
@@ -449,7 +449,7 @@ class Level:
 
     def drain_is_due(self, view):
         interval_us = self.drain_interval_us
-        if self.p.patience != 0 and self.mean_us_16 // 16 > CROWD_US:
+        if self.p.detection_drains != 0 and self.mean_us_16 // 16 > CROWD_US:
             interval_us = min(interval_us, SOON_US)
         if self.rise_us != 0:
             return False  # a verification is under way
@@ -472,8 +472,8 @@ class Level:
             self.grow(level_us, price_us)
         else:
             self.shrink(level_us, price_us)
-        if self.is_suspicious():
-            self.w = clamp_w(max(self.w, window(SUSPECT_RATE, self.T + self.queue_us)))
+        if self.is_starved():
+            self.w = clamp_w(max(self.w, window(STARVED_RATE, self.T + self.queue_us)))
 
     def grow(self, level_us, price_us):
         step = self.steer_step(level_us - price_us, level_us)
@@ -544,11 +544,11 @@ class Level:
     def drain(self, view):
         if view.now_us < self.drain_end_us:
             return
-        if self.testing and self.drain_blocks == 0 and view.now_us < u64(self.drain_end_us + WAIT_US):
+        if self.probing and self.drain_blocks == 0 and view.now_us < u64(self.drain_end_us + WAIT_US):
             return
         self.mode = STEADY
-        if self.p.patience != 0 and self.drain_blocks != 0 and self.before_us != 0:
-            self.judge_drain(view)
+        if self.p.detection_drains != 0 and self.drain_blocks != 0 and self.before_us != 0:
+            self.classify_drain(view)
         self.drain_interval_us = min(saturate(2 * self.drain_interval_us), self.p.drain_interval)
         if self.exchange(view):
             self.drain_interval_us = min(self.drain_interval_us, SOON_US)
@@ -576,7 +576,7 @@ class Level:
         decision["min_burst_pkts"] = MIN_BURST_PKTS
 
     def left_time(self):
-        if self.testing or self.before_us <= CROWD_US:
+        if self.probing or self.before_us <= CROWD_US:
             return self.T // 4
         return max(self.T // 4, sub_floor(self.T, CROWD_DRAIN_US))
 
@@ -609,12 +609,12 @@ class Level:
         self.round_delivered_pkts = self.round_end_pkts = view.delivered_pkts
         self.low_at_us = view.now_us
 
-    # Section 9.2, suspicion
+    # Section 9.2, starved flows
 
-    def is_suspicious(self):
+    def is_starved(self):
         mean_us = self.mean_us_16 // 16
-        most_us = (self.level(self.best_rate) * SUSPECT_GAIN_256) >> 8
-        return (self.p.patience != 0 and self.rate <= self.best_rate // 4 and mean_us > CROWD_US
+        most_us = (self.level(self.best_rate) * STARVED_GAIN_256) >> 8
+        return (self.p.detection_drains != 0 and self.rate <= self.best_rate // 4 and mean_us > CROWD_US
                 and mean_us > most_us)
 
     # Section 9.3, CUBIC; widths in Appendix A.9
@@ -653,9 +653,9 @@ class Level:
         self.cut_rounds = 1
         self.k_ms = cube_root((below * 5 // 2) << 20)
 
-    # Section 9.4, judging a drain
+    # Section 9.4, classification of a drain
 
-    def judge_drain(self, view):
+    def classify_drain(self, view):
         if self.competing:
             rtt_us = u32(self.drain_sum_us // self.drain_blocks)
             most_us = self.before_us // 16 * 7
@@ -681,7 +681,7 @@ class Level:
 
     def count_lone_drain(self, view):
         self.joined_drains = 0
-        if not self.testing or self.competing:
+        if not self.probing or self.competing:
             return
         if (self.lone_drains == 0 or self.before_us > u32(self.lone_queue_us // 2 * 3)
                 or self.before_us < self.lone_queue_us // 2):
@@ -691,9 +691,9 @@ class Level:
         self.lone_drains = self.lone_drains + 1
         if self.still:
             self.still_drains = self.still_drains + 1
-        if self.lone_drains < self.p.patience:
+        if self.lone_drains < self.p.detection_drains:
             return
-        if self.still_drains + 1 < self.p.patience:
+        if self.still_drains + 1 < self.p.detection_drains:
             self.enter_competing(view)
             return
         base = u32(self.T + sub_floor(self.before_us, u32(self.level(self.best_rate) // 4 * 3)))
@@ -732,12 +732,12 @@ class Level:
             return
         mean_us = u32(div(self.verify_sum_us, self.verify_rounds - VERIFY_ROUNDS))
         if sub_floor(mean_us, self.before_us) < self.rise_us // RISE_PART:
-            self.leave_mistaken()
+            self.cancel_competing()
         else:
             self.start_curve(view)
         self.rise_us = 0
 
-    def leave_mistaken(self):
+    def cancel_competing(self):
         self.competing = False
         self.best_rate = self.best_rate // 2
         self.lone_drains = 0

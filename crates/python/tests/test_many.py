@@ -64,6 +64,7 @@ def test_finished_runs_are_kept_where_asked(tmp_path: Path) -> None:
         ({"cc": "reno", "paths": 3}, "required arguments .* --draw <HEX>"),
         ({"cc": "reno", "paths": 3, "draw": "x"}, "hexadecimal"),
         ({"cc": "reno", "set": {"fixed_cwnd.cwnd_pkts": 9}}, "which does not take part"),
+        ({"cc": "level", "set": {"level.patience": 9}}, "it is called `detection_drains` now"),
         ({"cc": "reno", "criteria": "/missing"}, "cannot read it"),
         ({"cc": ["reno", "reno"]}, "names reno twice"),
         ({"cc": []}, "no algorithm is named"),

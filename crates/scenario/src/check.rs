@@ -96,6 +96,11 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
                 let message = format!("`{algorithm}` has no parameter `{name}`");
                 Complaint::new("unknown-parameter", message, help)
             }
+            ParamError::Renamed { algorithm, name, new_name } => Complaint::new(
+                "unknown-parameter",
+                format!("`{algorithm}` has no parameter `{name}`"),
+                format!("it is called `{new_name}` now"),
+            ),
             error => Complaint::new(
                 "wrong-parameter",
                 error.to_string(),

@@ -75,23 +75,23 @@ const SCENARIOS: [(&str, u32, &str, &str); 12] = [
         "[[flow]]\nrtt = \"20ms\"\ncc = \"level\"\n\
          [[flow]]\nrtt = \"20ms\"\ncc = \"cubic\"\nstart = \"2s\"\nstop = \"60s\"",
     ),
-    // flows that give way, but do not drain with it, are taken for rivals
+    // flows that yield, but do not drain with it, are taken for competitors
     (
-        "mistaken",
+        "false-detection",
         80,
         "rate = \"20mbit\"\nbuffer = \"500kB\"",
-        "[[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { patience = 2 }\n\
+        "[[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { detection_drains = 2 }\n\
          [[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { drain_interval = \"0s\", level = \"2700us\" }\n\
          start = \"10s\"\ncount = 5\n\
          [[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { drain_interval = \"0s\", level = \"2700us\" }\n\
          start = \"12s\"\non = \"1500ms\"\noff = \"700ms\"",
     ),
-    // and these do not give way enough: their level rises as they shrink
+    // and these do not yield enough: their level rises as they shrink
     (
         "confirmed",
         80,
         "rate = \"20mbit\"\nbuffer = \"500kB\"",
-        "[[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { patience = 2 }\n\
+        "[[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { detection_drains = 2 }\n\
          [[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { drain_interval = \"0s\", level = \"10ms\" }\n\
          start = \"10s\"\ncount = 5\n\
          [[flow]]\nrtt = \"20ms\"\ncc = \"level\"\nset = { drain_interval = \"0s\", level = \"10ms\" }\n\
@@ -131,11 +131,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (run, calls) = record(|| fairpace_sim::run(&scenario, &mut Silent));
         run?;
         let mut params = level;
-        if ["mistaken", "confirmed"].contains(&name) {
-            params.set("patience", "2")?;
+        if ["false-detection", "confirmed"].contains(&name) {
+            params.set("detection_drains", "2")?;
         }
         // the others there are CUBIC's, or have other parameters
-        let only_first = ["competing", "mistaken", "confirmed"].contains(&name);
+        let only_first = ["competing", "false-detection", "confirmed"].contains(&name);
         let is_level = |call: &Call| !only_first || call.connection == 0;
         let calls: Vec<_> = calls.into_iter().filter(is_level).map(|call| (call, params)).collect();
         write(folder, name, &calls)?;

@@ -17,7 +17,7 @@ const HEADER: &str = include_str!("recipe/aimd.h");
 const LINE: &str =
     r#"CC_ALGORITHM(aimd, CC_GROWS_CWND, "General AIMD", "Yang and Lam, General AIMD, ICNP 2000")"#;
 const PRESET: &str = concat!(
-    r#"CC_PRESET(aimd_gentle, aimd, "General AIMD that gives way a little", "recipe.rs", "#,
+    r#"CC_PRESET(aimd_gentle, aimd, "General AIMD with a small reduction", "recipe.rs", "#,
     r#""keep=0.875 increase_pkts=2")"#
 );
 /// Two scenario keys: the share of a link's rate that flows can use, and a switch of hosts that the testbed

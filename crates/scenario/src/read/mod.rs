@@ -273,8 +273,10 @@ impl Reader<'_> {
             };
             let Some(cc) = cc.as_deref_mut() else { continue };
             if let Err(error) = cc.set(name.get_ref(), &text) {
-                let is_known = |error: &ParamError| !matches!(error, ParamError::Unknown { .. });
-                let is_value = matches!(&error, CcError::Parameter(error) if is_known(error));
+                let is_of_name = |error: &ParamError| {
+                    matches!(error, ParamError::Unknown { .. } | ParamError::Renamed { .. })
+                };
+                let is_value = matches!(&error, CcError::Parameter(error) if !is_of_name(error));
                 let span = if is_value { value.span() } else { name.span() };
                 self.complain(span, &path, check::complaint_of_cc(error));
             }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support::{GOOD, problem, problems, read, read_with};
-use fairpace_scenario::{Problem, Target, load, parse};
+use fairpace_scenario::{Problem, Set, Target, load, parse};
 
 fn place(problem: &Problem) -> (usize, usize) {
     (problem.line, problem.column)
@@ -160,6 +160,20 @@ fn parameters_are_checked_by_name_and_value() {
     let kernel = GOOD.replace("cc = \"bbq\"", "cc = \"kernel:bbr\"");
     let none = parse("test.toml", &kernel, &[], Target::Testbed).unwrap_err().problems.remove(0);
     assert_eq!((none.kind, none.help.as_str()), ("unknown-parameter", "it has no parameters"));
+}
+
+#[test]
+fn the_old_name_of_a_parameter_is_an_error_that_says_the_new_one() {
+    let level = GOOD.replace("cc = \"bbq\"", "cc = \"level\"");
+    let file = level.replace("alpha = \"3ms\"", "patience = 4");
+    let set = [Set::new("level.patience", "4")];
+    let plain = level.replace("set = { alpha = \"3ms\" }", "");
+    for (text, sets) in [(&file, &[][..]), (&plain, &set)] {
+        let problem = parse("test.toml", text, sets, Target::Simulator).unwrap_err().problems.remove(0);
+        assert_eq!((problem.kind, problem.key.as_str()), ("unknown-parameter", "flow.set.patience"));
+        assert_eq!(problem.message, "`level` has no parameter `patience`");
+        assert_eq!(problem.help, "it is called `detection_drains` now");
+    }
 }
 
 #[test]

@@ -89,11 +89,12 @@ fn one_percent_of_random_loss_costs_little() {
     assert!(used > 0.85, "{used}");
 }
 
-/// Share of the LEVEL flow beside a rival, 30 to 90 s after the start. The mean of rivals that start 0.2 to
-/// 0.4 s later: single ones give 0.34 to 0.47.
-fn share_beside(rival: &str, patience: &str) -> f64 {
+/// Share of the LEVEL flow beside a competitor, 30 to 90 s after the start. The mean of competitors that
+/// start 0.2 to 0.4 s later: single ones give 0.34 to 0.47.
+fn share_beside(competitor: &str, detection_drains: &str) -> f64 {
     let share = |later_ms| {
-        let flows = vec![with(flow("level", 50, 0), "patience", patience), flow(rival, 50, later_ms)];
+        let level = with(flow("level", 50, 0), "detection_drains", detection_drains);
+        let flows = vec![level, flow(competitor, 50, later_ms)];
         let r = run(&scenario(vec![link(10, 125_000)], flows, 30, 90));
         r.summary.flows[0].share.unwrap()
     };
@@ -108,7 +109,7 @@ fn beside_cubic_it_gets_its_share_only_by_competing() {
 }
 
 #[test]
-fn a_crowd_is_not_taken_for_rivals() {
+fn a_crowd_is_not_taken_for_competitors() {
     let flows = (0..20).map(|i| flow("level", [10, 20, 50, 100][i % 4], 100 * i as u64)).collect();
     let r = run(&scenario(vec![link(10, 250_000)], flows, 20, 60));
     let (jain, queue) = (r.summary.jain.unwrap(), queue_ms(&r));

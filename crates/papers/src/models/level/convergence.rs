@@ -5,9 +5,9 @@
 //! gain f)`: the queue may not move by more than about f per round, and carries no more than that.
 //!
 //! Exchange sets W to `W f(r) / q` after a drain, q the mean since the drain before. As `f(r) / q = (r /
-//! r*)^-alpha`, r* the rate that is content with q, ln r - ln r* is multiplied by `1 - alpha`. The changes
+//! r*)^-alpha`, r* the rate at equilibrium with q, ln r - ln r* is multiplied by `1 - alpha`. The changes
 //! of all flows add up to `-alpha sum(r_i ln(r_i / r*))`, which is 0 to first order if the r_i add up to N
-//! r*: what some flows give up is what the others take.
+//! r*: what some flows lose is what the others gain.
 
 use super::Level;
 
