@@ -137,8 +137,8 @@ struct level_params {
 #define LEVEL_VERIFY_ROUNDS 4u
 #define LEVEL_RISE_PART	    3u
 /*
- * A starved flow keeps 9.5 packets/s, as CC_BW, and waits so long for one sample: it needs one to see whether q falls in
- * its drain. A floor for W instead would give more to shorter RTTs, and fill the queue of a crowd with less per flow.
+ * A starved flow keeps 9.5 packets/s, as CC_BW, and waits so long for a sample of q in its drain. A floor for W
+ * instead would give more to shorter RTTs, and fill the queue of a crowd that has less for each flow.
  */
 #define LEVEL_STARVED_BW   (LEVEL_REFERENCE_BW / 4096 * 10)
 #define LEVEL_WAIT_US	   CC_MSEC(500)
@@ -529,10 +529,7 @@ CC_STAGE void level_start_curve(struct level *s, const struct cc_view *v)
 	s->k_ms = cc_cube_root((below * 5 / 2) << 20);
 }
 
-/*
- * The detection was false: others yielded, so they run LEVEL, too. After a few false detections a flow that has its
- * share is not starved.
- */
+/* A false detection: others yielded, so they run LEVEL. After a few a flow that has its share is not starved. */
 CC_STAGE void level_cancel_competing(struct level *s)
 {
 	s->competing = false;
@@ -625,9 +622,9 @@ CC_STAGE void level_count_joined_drain(struct level *s)
 }
 
 /*
- * No others joined. If q moved before one of `detection_drains` such drains at most, it is no queue: the path got longer, or a
- * receiver holds its ACKs back to be taken for a long path. A queue that grew by half or shrank to half shows that
- * flows come or go, and the count starts anew.
+ * No others joined. If q moved before one of `detection_drains` such drains at most, it is no queue: the path got
+ * longer, or a receiver holds its ACKs back to be taken for a long path. A queue that grew by half or shrank to half
+ * shows that flows come or go, and the count starts anew.
  */
 CC_STAGE void level_count_lone_drain(struct level *s, const struct cc_view *v)
 {
@@ -689,8 +686,7 @@ CC_STAGE void level_steer(struct level *s, const struct cc_view *v)
 
 /*
  * W *= f(r) / (mean queue): half the way, in the logarithm, to the rate that is at equilibrium with that queue. W does
- * not rise where the flow does not use what it has, or loss shows that there is no room. Returns whether the flow was
- * far off.
+ * not rise where it is not used, or loss shows that there is no room. Returns whether the flow was far off.
  */
 CC_STAGE bool level_exchange(struct level *s, const struct cc_view *v)
 {

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn minimum_holds_for_its_window_and_then_gives_way() {
+    fn minimum_holds_for_its_window_and_is_then_replaced() {
         let mut r = Rtt::new(RTO_MIN_US);
         r.sample_min(0, 10_000);
         for t in 1..=300 {

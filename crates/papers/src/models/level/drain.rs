@@ -13,8 +13,8 @@ pub fn depth_s(share: f64, kept: f64, rtt_s: f64, queue_s: f64) -> f64 {
 }
 
 /// The rate that a flow can keep whose drains no other joins: it sees no more of the queue than its own drain
-/// shows, so it is at equilibrium where `f(r) = ((1 - kept) T + q) r / C`. At the equal share or below there is no
-/// such advantage; the function then returns the equal share.
+/// shows, so it is at equilibrium where `f(r) = ((1 - kept) T + q) r / C`. At the equal share or below there
+/// is no such advantage; the function then returns the equal share.
 #[must_use]
 pub fn kept_rate(level: &Level, capacity: f64, flows: f64, rtt_s: f64, kept: f64) -> f64 {
     let equal = capacity / flows;
