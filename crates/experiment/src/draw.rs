@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use fairpace_netem::Random;
+use fairpace_scenario::Random;
 use fairpace_scenario::quantity::{Dimension, parse as parse_quantity, parse_time, show, show_time};
 
 use crate::read::{Reader, Table, ends, number};

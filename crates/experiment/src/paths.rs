@@ -1,6 +1,6 @@
 //! The random paths of a criterion, as cases.
 
-use fairpace_netem::Random;
+use fairpace_scenario::Random;
 use fairpace_scenario::quantity::PACKET_BYTES;
 use fairpace_scenario::{Invalid, Set, Target, parse};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairpace_cc::{FEATURES, Interval};
-use fairpace_netem::Random;
+use fairpace_scenario::Random;
 use fairpace_scenario::{Cc, MOST_SEED, Scenario, Target};
 use fairpace_sim::Stepper;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairpace_netem::Random;
+use fairpace_scenario::Random;
 use fairpace_scenario::keys::{self, Kind, Section};
 use fairpace_scenario::quantity::{self, Buffer, Dimension, Limit};
 use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};

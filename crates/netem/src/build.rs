@@ -21,7 +21,7 @@ use crate::handover::{delay_steps, rate_steps};
 use crate::meters::completions::Ideal;
 use crate::meters::schedule::Schedule;
 use crate::network::{self, Network, OwnPath, Path};
-use crate::random::{Purpose, Random};
+use crate::purpose::Purpose;
 
 /// The times at which a scenario's run is measured.
 pub fn schedule(scenario: &Scenario) -> Schedule {
@@ -40,7 +40,7 @@ fn link<T: Copy>(
 ) -> Result<Link<T>, ImpossibleLoss> {
     let settings = &scenario.links[index as usize];
     let (transmitter, flows) = (transmitter(scenario, index as usize), scenario.flows.len());
-    let random = Random::stream(scenario.seed, Purpose::Discipline, index);
+    let random = Purpose::Discipline.stream(scenario.seed, index);
     let fifo = |transmitter| Fifo::new(transmitter, settings.buffer, flows, schedule);
     let link = match settings.queue {
         Queue::Fifo => Link::new(fifo(transmitter)),
@@ -51,7 +51,7 @@ fn link<T: Copy>(
             None => Link::new(fifo(transmitter)),
         },
     };
-    let random = Random::stream(scenario.seed, Purpose::LinkLoss, index);
+    let random = Purpose::LinkLoss.stream(scenario.seed, index);
     let long_ns = Loss::long_burst_ns(rtt_ns);
     let link = link.with_loss(Loss::new(settings.loss.ppb, settings.loss.burst, long_ns, random)?);
     Ok(match settings.policer {
@@ -130,7 +130,7 @@ pub fn network<T: Payload>(scenario: &Scenario, schedule: Schedule) -> Result<Ne
         }
         forward.extend(pass(&route.forward));
         if let Some(Reorder { ppb, delay }) = flow.reorder {
-            let random = Random::stream(scenario.seed, Purpose::Reordering, index);
+            let random = Purpose::Reordering.stream(scenario.seed, index);
             let reordering = Reordering::new(ppb, ns(delay), random);
             forward.push(network::add(&mut elements, Element::Reordering(reordering)));
         }
@@ -180,7 +180,7 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
         return Vec::new();
     }
     let mut hops = Vec::new();
-    let random = |purpose| Random::stream(scenario.seed, purpose, link as u32);
+    let random = |purpose: Purpose| purpose.stream(scenario.seed, link as u32);
     if settings.duplicate_ppb > 0 {
         let duplication = Duplication::new(link, settings.duplicate_ppb, random(Purpose::Duplication));
         hops.push(network::add(elements, Element::Duplication(duplication)));
@@ -200,7 +200,7 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
 /// The part of a path that belongs to one flow alone.
 fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath {
     let flow = &scenario.flows[index as usize];
-    let random = |purpose| Random::stream(scenario.seed, purpose, index);
+    let random = |purpose: Purpose| purpose.stream(scenario.seed, index);
     let (jitter, aggregation) = (ns(flow.ack_jitter), ns(flow.ack_aggregation));
     OwnPath {
         to_receiver: Propagation::new(route.behind_ns).with_delays(route.behind_at_ns.clone()),

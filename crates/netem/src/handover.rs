@@ -2,7 +2,7 @@
 
 use fairpace_scenario::{Handover, Scenario, ns};
 
-use crate::random::{Purpose, Random};
+use crate::purpose::Purpose;
 use crate::time::{MS, Nanos};
 
 /// Steps of a link: from when on, and the value.
@@ -37,7 +37,7 @@ fn drawn(scenario: &Scenario, link: usize) -> Drawn {
     let Some(Handover { every, rate_bps, delay, outage }) = settings.handover else {
         return Drawn::default();
     };
-    let mut random = Random::stream(scenario.seed, Purpose::Handovers, link as u32);
+    let mut random = Purpose::Handovers.stream(scenario.seed, link as u32);
     let (every, delay, outage) = (ns(every).max(MS), ns(delay), ns(outage));
     let least_bps = rate_bps.unwrap_or(settings.rate_bps).min(settings.rate_bps);
     let mut drawn = Drawn::default();

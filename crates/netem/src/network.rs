@@ -8,7 +8,7 @@ use crate::elements::propagation::Propagation;
 use crate::elements::selective_drop::{Payload, SelectiveDrop};
 use crate::meters::completions::Ideal;
 use crate::packet::Packet;
-use crate::random::Purpose;
+use crate::purpose::Purpose;
 use crate::time::Nanos;
 
 /// All elements of a scenario, and the hops that each flow's packets take through them.

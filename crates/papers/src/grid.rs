@@ -20,8 +20,8 @@ mod run_table;
 
 use std::time::Duration;
 
-use fairpace_netem::Random;
 use fairpace_results::{FlowSummary, Summary};
+use fairpace_scenario::Random;
 use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 use serde::{Deserialize, Serialize};
 

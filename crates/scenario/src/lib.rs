@@ -7,7 +7,8 @@
 //!
 //! The structs are settings for other crates: `fairpace-netem` takes links and queues, `fairpace-tcp` the
 //! settings of hosts. This crate runs nothing, and a scenario does not say where it runs: [`Target`] is an
-//! argument of the check.
+//! argument of the check. [`Random`] gives all crates the random numbers that follow from a
+//! seed.
 //!
 //! ```
 //! use fairpace_scenario::{Target, parse};
@@ -54,6 +55,7 @@ mod media;
 mod print;
 mod problem;
 mod queue;
+mod random;
 mod read;
 mod relations;
 mod routes;
@@ -80,6 +82,7 @@ pub use print::{Bundle, hash_of_all};
 pub use problem::{Invalid, Problem};
 pub use quantity::{BurstLength, Limit, WHOLE_PPB, ns};
 pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, Red, RedRules};
+pub use random::Random;
 pub use read::parse;
 pub use routes::Route;
 pub use scenario::{MOST_SEED, Scenario};

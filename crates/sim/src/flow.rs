@@ -2,10 +2,9 @@
 
 use fairpace_cc::{Algorithm, Params};
 use fairpace_netem::{
-    FlowMeter, Frames, Ideal, MediaMeter, Nanos, OwnPath, Path, Pattern, Purpose, Random, Schedule, Source,
-    Transfers,
+    FlowMeter, Frames, Ideal, MediaMeter, Nanos, OwnPath, Path, Pattern, Purpose, Schedule, Source, Transfers,
 };
-use fairpace_scenario::{self as scenario, Cc, Scenario, View, Writes, ns};
+use fairpace_scenario::{self as scenario, Cc, Random, Scenario, View, Writes, ns};
 use fairpace_tcp::{HEADER_BYTES, ReceiverConfig, Sending};
 
 use crate::error::Error;
@@ -80,9 +79,10 @@ impl Flow {
     ) -> Result<Self, Error> {
         let flow = &scenario.flows[index as usize];
         let start = ns(flow.start);
-        let workload = flow.arrivals.as_ref().map(|arrivals| {
-            Workload::new(arrivals, Random::stream(scenario.seed, Purpose::Arrivals, index), start)
-        });
+        let workload = flow
+            .arrivals
+            .as_ref()
+            .map(|arrivals| Workload::new(arrivals, Purpose::Arrivals.stream(scenario.seed, index), start));
         let (pattern, responses) = match flow.traffic.writes {
             Writes::Always => (Pattern::Always, None),
             Writes::OnOff { on, off } => (Pattern::OnOff { on: ns(on), off: ns(off) }, None),
@@ -114,7 +114,7 @@ impl Flow {
                 algorithm: AlgorithmConfig { params: params(flow)?, as_kernel: flow.view == View::Kernel },
                 path: path.own.clone(),
                 pattern,
-                frames: Random::stream(scenario.seed, Purpose::Frames, index),
+                frames: Purpose::Frames.stream(scenario.seed, index),
                 responses,
                 size_bytes: flow.traffic.size_bytes,
                 start,

@@ -1,8 +1,8 @@
 //! The state of a simulation: the event queue, the network, the flows and their connections.
 
-use fairpace_netem::{Network, Packet, Random, Schedule, build};
+use fairpace_netem::{Network, Packet, Schedule, build};
 use fairpace_results::observer::{ConnectionId, Observer};
-use fairpace_scenario::Scenario;
+use fairpace_scenario::{Random, Scenario};
 
 use crate::connection::Connection;
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Workloads: flows whose connections arrive at random and end.
 
-use fairpace_netem::{Nanos, Random, SECOND};
-use fairpace_scenario::{Arrivals, Sizes};
+use fairpace_netem::{Nanos, SECOND};
+use fairpace_scenario::{Arrivals, Random, Sizes};
 
 use crate::event_queue::NEVER;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairpace_netem::Random;
+use fairpace_scenario::Random;
 
 /// The choices of one invocation: of its seed, class and index alone.
 pub(super) struct Dice(Random);

@@ -23,7 +23,7 @@ use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::signals::Signals;
-use fairpace_netem::Random;
+use fairpace_scenario::Random;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 

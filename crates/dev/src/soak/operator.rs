@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use fairpace_netem::Random;
+use fairpace_scenario::Random;
 use serde::Serialize;
 
 use super::below;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use fairpace_netem::Random;
+use fairpace_scenario::Random;
 use nix::libc;
 use nix::sys::socket::{
     Backlog, getsockopt, listen, setsockopt,

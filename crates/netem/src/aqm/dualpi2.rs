@@ -15,9 +15,10 @@
 //! Linux draws random numbers where the RFC's `recur` counts, has a step at 1 ms in L, and updates p' every
 //! 16 ms.
 
+use fairpace_scenario::WHOLE_PPB;
+
 use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::packet::Packet;
-use crate::random::WHOLE_PPB;
 use crate::time::{MS, Nanos, SECOND};
 use fairpace_results::observer::EcnField;
 use fairpace_scenario::{DualPi2, Limit};

@@ -4,10 +4,11 @@
 //! turn is worth a quantum of bytes. A bucket that was empty is served before those that were not, for one
 //! turn, so sparse connections hardly wait.
 
+use fairpace_scenario::Random;
+
 use super::codel::{Control, Head};
 use super::ring::{DropReason, Sink, Waiting};
 use crate::packet::Packet;
-use crate::random::Random;
 use crate::time::Nanos;
 use fairpace_scenario::{FqCodel, Limit};
 

@@ -15,8 +15,9 @@ pub use fairpace_scenario::{Codel, DualPi2, FqCodel, Pie, Queue, Red, RedRules};
 pub(crate) use red::{Action, RedState};
 pub use ring::{DropReason, Sink};
 
+use fairpace_scenario::Random;
+
 use crate::packet::Packet;
-use crate::random::Random;
 use crate::time::Nanos;
 use codel::CodelQueue;
 use dualpi2::DualPi2Queue;

@@ -8,9 +8,10 @@
 //! 5.4); the burst allowance falls with the time between departures; the probability decays by 1/64 per
 //! update without delay.
 
+use fairpace_scenario::Random;
+
 use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::packet::Packet;
-use crate::random::Random;
 use crate::time::{MS, Nanos, SECOND};
 use fairpace_scenario::{Limit, Pie};
 

@@ -1,6 +1,6 @@
 //! Duplication: some packets arrive twice (RFC 5560).
 
-use crate::random::{Random, WHOLE_PPB};
+use fairpace_scenario::{Random, WHOLE_PPB};
 
 /// Duplicates each packet with the same probability, independently of others.
 #[derive(Debug, Clone)]

@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 
 use fairpace_results::LinkSummary;
 use fairpace_results::observer::EcnField;
-use fairpace_scenario::Limit;
+use fairpace_scenario::{Limit, Random};
 
 use crate::aqm::{Action, Red, RedState};
 use crate::elements::transmitter::Transmitter;
 use crate::meters::link_meter::LinkMeter;
 use crate::meters::schedule::Schedule;
 use crate::packet::Packet;
-use crate::random::Random;
 use crate::time::Nanos;
 
 /// What a [`Fifo`] keeps of a packet, for its meter. A deep queue holds a million packets, so this takes half

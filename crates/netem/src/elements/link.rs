@@ -251,10 +251,10 @@ mod tests {
     use super::*;
     use crate::elements::transmitter::Transmitter;
     use crate::meters::schedule::Schedule;
-    use crate::random::Random;
     use crate::time::SECOND;
     use fairpace_results::observer::EcnField;
     use fairpace_scenario::Limit;
+    use fairpace_scenario::Random;
 
     const SCHEDULE: Schedule = Schedule { window: (0, SECOND), interval: SECOND / 10, end: SECOND };
 

@@ -1,9 +1,8 @@
 //! Random loss, as by bit errors or fading: not the drops of a full queue.
 
 use fairpace_results::LossBursts;
-use fairpace_scenario::{Burst, BurstLength, ns};
+use fairpace_scenario::{Burst, BurstLength, Random, WHOLE_PPB, ns};
 
-use crate::random::{Random, WHOLE_PPB};
 use crate::time::{Nanos, SECOND};
 
 /// Decides which packets are lost.

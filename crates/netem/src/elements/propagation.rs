@@ -1,7 +1,8 @@
 //! Propagation in order: a delay that may change, jitter, Wi-Fi, aggregation.
 
+use fairpace_scenario::Random;
+
 use crate::elements::wifi::Wifi;
-use crate::random::Random;
 use crate::time::Nanos;
 
 /// Computes when a packet that enters arrives. It keeps the order: when the delay falls, packets catch up
@@ -142,10 +143,10 @@ impl Propagation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Purpose;
+    use crate::purpose::Purpose;
 
     fn random() -> Random {
-        Random::stream(1, Purpose::AckJitter, 0)
+        Purpose::AckJitter.stream(1, 0)
     }
 
     #[test]
@@ -221,7 +222,7 @@ mod tests {
     fn the_seed_determines_all_times() {
         let departures = |seed, index| {
             let mut propagation =
-                Propagation::new(5).with_jitter(1000, 0, Random::stream(seed, Purpose::AckJitter, index));
+                Propagation::new(5).with_jitter(1000, 0, Purpose::AckJitter.stream(seed, index));
             (0..100).map(|i| propagation.enter(i * 10)).collect::<Vec<_>>()
         };
         assert_eq!(departures(1, 0), departures(1, 0));

@@ -1,9 +1,10 @@
 //! Reordering: some packets are delayed, and those behind them overtake them (RFC 4737).
 
+use fairpace_scenario::Random;
+
 use crate::elements::delay_line::DelayLine;
 use crate::elements::propagation::Propagation;
 use crate::packet::{Departed, Packet};
-use crate::random::Random;
 use crate::time::Nanos;
 
 /// Delays a share of the packets by a constant time. The delayed packets keep their order.

@@ -3,8 +3,9 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use fairpace_scenario::Random;
+
 use crate::packet::{Departed, Fate, Packet};
-use crate::random::Random;
 use crate::time::Nanos;
 
 /// Delays each packet by a constant and a random time, independently of others. Packets that leave at the

@@ -1,9 +1,7 @@
 //! Extra delays of packets on Wi-Fi.
 
-use fairpace_scenario::WHOLE_PPB;
-
-use crate::random::Random;
 use crate::time::{MS, Nanos};
+use fairpace_scenario::{Random, WHOLE_PPB};
 
 /// From one attempt to send to the next while the channel is in use.
 const DEFERRAL: Nanos = MS;

@@ -1,8 +1,7 @@
 //! Frames of audio or video: when an encoder writes them, and how large they are.
 
-use fairpace_scenario::{Media, WHOLE_PPB};
+use fairpace_scenario::{Media, Random, WHOLE_PPB};
 
-use crate::random::Random;
 use crate::time::{Nanos, SECOND};
 
 /// The synthetic codec of RFC 8593, section 5, in its steady state, with key frames.

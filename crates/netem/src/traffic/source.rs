@@ -1,6 +1,7 @@
 //! What an application writes, and when.
 
-use crate::random::Random;
+use fairpace_scenario::Random;
+
 use crate::time::{Nanos, SECOND};
 use crate::traffic::frames::Frames;
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use fairpace_netem::aqm::{Codel, Discipline, DropReason, DualPi2, FqCodel, Pie, Queue, Red, RedRules, Sink};
 use fairpace_netem::{
-    AqmQueue, Departed, EcnField, Fate, Fifo, Limit, Link, Loss, MS, Packet, Policer, Random, SECOND,
-    Schedule, Transmitter,
+    AqmQueue, Departed, EcnField, Fate, Fifo, Limit, Link, Loss, MS, Packet, Policer, SECOND, Schedule,
+    Transmitter,
 };
+use fairpace_scenario::Random;
 use proptest::prelude::*;
 
 /// The rate of the link behind the queue, bits per second.

@@ -1,6 +1,7 @@
 //! The link against queueing theory, and invariants under arbitrary arrivals.
 
-use fairpace_netem::{EcnField, Fifo, Limit, Link, Packet, Random, SECOND, Schedule, Transmitter};
+use fairpace_netem::{EcnField, Fifo, Limit, Link, Packet, SECOND, Schedule, Transmitter};
+use fairpace_scenario::Random;
 use proptest::prelude::*;
 
 fn link<T: Copy>(rate_bps: u64, limit_bytes: u64, flows: usize, end: u64) -> Link<T> {

@@ -4,8 +4,8 @@
 
 use fairpace_netem::aqm::{Discipline, Queue, Red, RedRules};
 use fairpace_netem::{
-    AqmQueue, Departed, EcnField, Fate, Fifo, Limit, Link, Loss, Nanos, Packet, Purpose, Random, SECOND,
-    Schedule, Transmitter,
+    AqmQueue, Departed, EcnField, Fate, Fifo, Limit, Link, Loss, Nanos, Packet, Purpose, SECOND, Schedule,
+    Transmitter,
 };
 use proptest::prelude::*;
 
@@ -66,8 +66,7 @@ fn case() -> impl Strategy<Value = Case> {
 
 /// All outcomes in the order of their times, and what the link has measured.
 fn run(case: &Case, mut link: Link<u32>) -> (Vec<Outcome>, String) {
-    let loss =
-        Loss::new(case.loss_ppb, None, 0, Random::stream(7, Purpose::LinkLoss, 0)).expect("a probability");
+    let loss = Loss::new(case.loss_ppb, None, 0, Purpose::LinkLoss.stream(7, 0)).expect("a probability");
     link = link.with_loss(loss);
     let (mut now, mut outcomes) = (0, Vec::new());
     for (number, (gap, flow, bytes, capable)) in (0..).zip(&case.arrivals) {
@@ -87,7 +86,7 @@ proptest! {
     fn a_fifo_with_red_at_its_entry_is_the_discipline(case in case()) {
         let schedule = Schedule { window: (END / 10, END), interval: END / 7, end: END };
         let wire = || Transmitter::wire_with_rates(case.rate_bps, &case.steps);
-        let random = || Random::stream(7, Purpose::Discipline, 0);
+        let random = || Purpose::Discipline.stream(7, 0);
         let queue = Queue::Red(case.settings);
         let discipline = Discipline::new(queue, case.rate_bps, case.limit, random()).expect("an AQM");
         let queued = Link::with_aqm(AqmQueue::new(discipline, wire(), FLOWS, schedule));

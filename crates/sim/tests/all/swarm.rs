@@ -1,7 +1,7 @@
 //! A short swarm, and the generator itself: `make swarm` draws more.
 
-use fairpace_netem::Random;
 use fairpace_results::Silent;
+use fairpace_scenario::Random;
 use fairpace_scenario::keys::{self, Key, Kind, Section};
 use fairpace_scenario::{Scenario, Set, Target, parse};
 use fairpace_sim::swarm;

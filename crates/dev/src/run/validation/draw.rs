@@ -5,11 +5,8 @@
 
 use std::fmt::{self, Write as _};
 
-use fairpace_netem::Random;
+use fairpace_scenario::{Random, Sending};
 use serde::Deserialize;
-
-/// Payload of a full packet with the default MTU.
-const MSS_BYTES: u64 = fairpace_tcp::MSS_BYTES as u64;
 
 /// A file with a table `[draw]`.
 #[derive(Debug, Deserialize)]
@@ -103,7 +100,7 @@ impl Draw {
              [[link]]\nrate = \"{rate_kbps}kbit\"\nbuffer = \"{buffer}pkts\"\n\n\
              [[flow]]\ncc = \"{cc}\"\nrtt = \"{rtt_us}us\"\nsize = \"{}B\"\n",
             self.duration,
-            packets * MSS_BYTES,
+            packets * u64::from(Sending::default().mss_bytes()),
         );
         for line in settings.into_iter().flatten() {
             let _ = writeln!(toml, "{line}"); // a String does not fail

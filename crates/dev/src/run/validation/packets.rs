@@ -7,11 +7,13 @@
 use std::fmt;
 
 use fairpace_cli_core::failure::Failure;
-use fairpace_netem::Nanos;
 use fairpace_results::observer::{Ack, ConnectionId, Content, Observer};
 use fairpace_results::{Monitor, Summary};
 
 use super::cases::Case;
+
+/// Time since the start of a run, ns.
+type Nanos = u64;
 
 /// Times that differ by more are a difference of their own, ns: what timers of a kernel with 250 jiffies per
 /// second add, twice.

@@ -1,8 +1,9 @@
 //! The RED of the paper: its figure 2, with the queue in bytes.
 
+use fairpace_scenario::Random;
+
 use super::settings::{MOST_BYTES, Verdict, power, weight, weight_log};
 use crate::aqm::ring::MTU_BYTES;
-use crate::random::Random;
 use crate::time::{Nanos, SECOND};
 use fairpace_scenario::Red;
 

@@ -12,9 +12,10 @@
 //! - The queue is idle from when the device finds it empty, and before its first packet. (Below a sch_tbf
 //!   only before: tbf looks at the queue's head, and dequeues only when there is one.)
 
+use fairpace_scenario::{Random, WHOLE_PPB};
+
 use super::settings::{MOST_BYTES, Verdict, weight, weight_log};
 use crate::aqm::ring::MTU_BYTES;
-use crate::random::{Random, WHOLE_PPB};
 use crate::time::{Nanos, SECOND};
 use fairpace_scenario::Red;
 

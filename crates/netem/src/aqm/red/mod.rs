@@ -13,9 +13,10 @@ mod floyd;
 mod linux;
 mod settings;
 
+use fairpace_scenario::Random;
+
 use super::ring::{DropReason, Ring, Sink, Waiting, mark};
 use crate::packet::Packet;
-use crate::random::Random;
 use crate::time::Nanos;
 use fairpace_results::observer::EcnField;
 use fairpace_scenario::{Limit, Red, RedRules};

@@ -1,8 +1,9 @@
 //! What the tests of both kinds of RED share.
 
+use fairpace_scenario::Random;
+
 use super::settings::Verdict;
 use crate::aqm::ring::MTU_BYTES;
-use crate::random::Random;
 use fairpace_scenario::{Red, RedRules};
 
 /// The example of tc's manual, in full packets: 30 and 90 of them, bursts of 55.

@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
+use fairpace_scenario::quantity::PACKET_BYTES;
 use fairpace_scenario::{
     Burst, BurstLength, Codel, DualPi2, FqCodel, Handover, Limit, Line, Link, Loss, Pie, Policer, Queue, Red,
     RedRules, Trace, WHOLE_PPB,
 };
 
 use super::{Draw, Feature, PACKET_BITS};
-
-/// A full-sized packet with its Ethernet header.
-const PACKET_BYTES: u64 = PACKET_BITS / 8;
 
 impl Draw {
     pub(super) fn link(&mut self, index: usize) -> Link {

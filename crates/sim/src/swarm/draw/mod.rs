@@ -7,10 +7,10 @@
 use std::time::Duration;
 
 use fairpace_cc::{Algorithm, Unit};
-use fairpace_netem::Random;
+use fairpace_scenario::quantity::PACKET_BYTES;
 use fairpace_scenario::{
-    Arrivals, Cc, Flow, Invalid, Limit, Link, Media, Reorder, Scenario, Sizes, Steps, Target, Traffic,
-    WHOLE_PPB, Writes,
+    Arrivals, Cc, Flow, Invalid, Limit, Link, Media, Random, Reorder, Scenario, Sizes, Steps, Target,
+    Traffic, WHOLE_PPB, Writes,
 };
 
 mod hosts;
@@ -24,8 +24,8 @@ const RATE_BPS: (u64, u64) = (200_000, 300_000_000);
 const DURATION_US: (u64, u64) = (300_000, 60_000_000);
 /// Round-trip times beside the delays of links.
 const RTT_US: (u64, u64) = (20, 300_000);
-/// A full-sized packet with its Ethernet header.
-const PACKET_BITS: u64 = 1514 * 8;
+/// The length of a full-sized packet with its Ethernet header, bits.
+const PACKET_BITS: u64 = PACKET_BYTES * 8;
 /// The largest of an algorithm's parameters in packets: a sender may try as much at once.
 const MOST_PKTS: u32 = 5_000;
 
