@@ -1,25 +1,23 @@
-//! The program `fairpace-dev`: tools of fairpace's maintainers, and of readers of the papers.
+//! Internal: only Fairpace's own crates use it. The program `fairpace-dev`: tools of fairpace's maintainers,
+//! and of readers of the papers.
 //!
 //! It reproduces the figures of papers, compares algorithms in pairs, compares the simulator with the kernel,
-//! checks random scenarios, starts `fairpace` with hostile input and under load, runs the benchmarks' loads,
-//! and writes the generated pages of the documentation. Most of it reads or writes files of the repository,
-//! so it is not published; what users need is in `fairpace`. Each command is a module, whose header names it;
-//! what commands share with `fairpace` is in `fairpace-cli-core`.
+//! checks random scenarios, runs the benchmarks' loads, and writes the generated pages of the documentation.
+//! Most of it reads or writes files of the repository, so it is not published; what users need is in
+//! `fairpace`. Each command is a module, whose header names it, or in `fairpace-robustness`; what commands
+//! share with `fairpace` is in `fairpace-cli-core`.
 //!
 //! The library exists for the program, its tests and its benchmark.
 
-mod abuse;
 mod accuracy;
 mod args;
 mod bench_load;
 mod docs;
 mod grid;
-pub mod hostile;
 mod kernels;
 mod marked_page;
 pub mod records;
 mod run;
-mod soak;
 mod swarm;
 pub mod truth;
 mod written;
@@ -32,6 +30,7 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::program::{Program, unknown_command};
 use fairpace_cli_core::signals::Signals;
+use fairpace_robustness::{abuse, hostile, soak};
 
 pub use args::Cli;
 use args::Command;

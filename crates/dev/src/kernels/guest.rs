@@ -10,6 +10,11 @@ use std::time::Duration;
 
 use fairpace_cc::{Algorithm, Params};
 use fairpace_kernel::{Features, LoadOptions, Loaded, load};
+use fairpace_robustness::hostile::FIRST_RANDOM;
+use fairpace_robustness::soak::kernel_log::KernelLog;
+use fairpace_robustness::soak::path::{self, RECEIVER};
+use fairpace_robustness::soak::reordering::{REORDERED_CONNECTIONS, each};
+use fairpace_robustness::soak::traffic::{send, serve};
 use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 
 use super::operator::{
@@ -19,11 +24,6 @@ use super::operator::{
 use super::panic;
 use super::record::Step;
 use crate::args::KernelCheckArgs;
-use crate::hostile::FIRST_RANDOM;
-use crate::soak::kernel_log::KernelLog;
-use crate::soak::path::{self, RECEIVER};
-use crate::soak::reordering::{REORDERED_CONNECTIONS, each};
-use crate::soak::traffic::{send, serve};
 
 /// Bytes of one transfer: all of the pool, so that flows leave slow start even where a packet takes long.
 const BYTES: usize = 4 * 1024 * 1024;

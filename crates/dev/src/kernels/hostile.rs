@@ -7,9 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairpace_kernel::Testing;
-
-use crate::hostile::flows::Hosts;
-use crate::hostile::{HeaderRecord, Hostile, How, Objects, one};
+use fairpace_robustness::hostile::flows::Hosts;
+use fairpace_robustness::hostile::{HeaderRecord, Hostile, How, Objects, one};
 
 /// How long the header runs that must make the kernel warn.
 const CONTROL_TIME: Duration = Duration::from_secs(5);

@@ -8,9 +8,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use fairpace_cc::Algorithm;
+use fairpace_robustness::soak::traffic::{PORT, send};
 
 use super::record::Step;
-use crate::soak::traffic::{PORT, send};
 
 /// Bytes after each command: enough to need many ACKs, and short in an emulated machine.
 const FEW_BYTES: usize = 512 * 1024;

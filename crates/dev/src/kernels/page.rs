@@ -1,11 +1,11 @@
 //! The tables of docs/kernels.md.
 
 use fairpace_cc::Algorithm;
+use fairpace_robustness::hostile::HeaderRecord;
+use fairpace_robustness::soak::reordering::{Reordered, shows_nothing};
 
 use super::Kernel;
 use super::record::Step;
-use crate::hostile::HeaderRecord;
-use crate::soak::reordering::{Reordered, shows_nothing};
 
 /// Bytes of the transfers' unit.
 const MEGABYTE: f64 = 1024.0 * 1024.0;

@@ -8,11 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairpace_kernel::{Namespace, list, namespaces, set_default};
+use fairpace_robustness::soak::path::ip;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 
 use super::operator::{DEFAULT, LOOPBACK, Operator, expect_default, expect_still, nothing_left};
-use crate::soak::path::ip;
 
 /// The default before ours: another one than `cubic`, which live sockets get.
 const FORMER: &str = "reno";

@@ -1,9 +1,8 @@
 //! What a guest reports: one JSON object per line on its second serial port.
 
+use fairpace_robustness::hostile::HeaderRecord;
+use fairpace_robustness::soak::reordering::Reordered;
 use serde::{Deserialize, Serialize};
-
-use crate::hostile::HeaderRecord;
-use crate::soak::reordering::Reordered;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

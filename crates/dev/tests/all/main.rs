@@ -4,7 +4,6 @@ mod abuse;
 mod duels;
 mod evaluations;
 mod figures;
-mod hostile;
 mod level_theory;
 mod limit;
 mod pages;

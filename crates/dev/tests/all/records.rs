@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use fairpace_dev::records::undocumented_keys;
+use fairpace_robustness::hostile::{HeaderRecord, Record};
 
 use crate::support::run;
 
@@ -33,4 +34,12 @@ fn every_record_is_documented() {
         let record = run(&arguments).succeeds().json();
         assert_eq!(undocumented_keys(command, &record), BTreeSet::new(), "{command}: {record}");
     }
+}
+
+/// A run of hostile headers needs root.
+#[test]
+fn the_record_of_hostile_headers_is_documented() {
+    let record = Record { headers: vec![HeaderRecord::default()], ..Record::default() };
+    let record = serde_json::to_value(record).expect("it is JSON");
+    assert_eq!(undocumented_keys("hostile", &record), BTreeSet::new());
 }

@@ -22,18 +22,23 @@ pub(crate) struct Reordering {
     pub(crate) ratio: u32,
 }
 
-/// Link-local addresses: they never leave the two namespaces.
+/// Address of the sending host: link-local, so that it never leaves the two namespaces.
 pub(crate) const SENDER: &str = "169.254.78.1";
-pub(crate) const RECEIVER: &str = "169.254.78.2";
+/// Address of the receiving host, link-local too.
+pub const RECEIVER: &str = "169.254.78.2";
 
 /// The device of [`second_link`], on the receiver's host.
 pub(crate) const SECOND_LINK: &str = "fp2";
 
-/// Does something on the other host, in a thread that ends with the work.
-pub(crate) struct Receiver(String);
+/// The receiving host: the path of its network namespace.
+pub struct Receiver(String);
 
 impl Receiver {
-    pub(crate) fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    /// Does something on this host, in a thread that ends with the work.
+    ///
+    /// # Errors
+    /// The namespace cannot be entered, or the work fails.
+    pub fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         let file = std::fs::File::open(&self.0)?;
         let inside = || {
             setns(&file, CloneFlags::CLONE_NEWNET)?;
@@ -46,7 +51,10 @@ impl Receiver {
 }
 
 /// Moves this thread, with what it starts, to the sending host, which has a BPF file system of its own.
-pub(crate) fn enter() -> io::Result<Receiver> {
+///
+/// # Errors
+/// The caller is not root, or a tool (`ip`) is missing.
+pub fn enter() -> io::Result<Receiver> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let made = unshare(CloneFlags::CLONE_NEWNET);
@@ -121,7 +129,11 @@ pub(crate) fn second_link(receiver: &Receiver, matched: &str) -> io::Result<()> 
     })
 }
 
-pub(crate) fn ip(line: &str) -> io::Result<()> {
+/// Performs one line of `ip` on the host that this thread is on.
+///
+/// # Errors
+/// `ip` is missing, or fails: its words.
+pub fn ip(line: &str) -> io::Result<()> {
     run("ip", line)
 }
 

@@ -7,11 +7,11 @@
 
 mod acks;
 mod flows;
-pub(crate) mod kernel_log;
+pub mod kernel_log;
 mod operator;
-pub(crate) mod path;
-pub(crate) mod reordering;
-pub(crate) mod traffic;
+pub mod path;
+pub mod reordering;
+pub mod traffic;
 pub(crate) mod warn_once;
 
 use std::path::{Path, PathBuf};
@@ -56,12 +56,12 @@ struct SoakRecord {
     not_judged: Vec<String>,
 }
 
-pub(crate) fn run(
-    args: &SoakArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+/// Performs `fairpace-dev soak`.
+///
+/// # Errors
+/// The kernel cannot load algorithms, the hosts cannot be made, a signal came, or something failed in the
+/// run.
+pub fn run(args: &SoakArgs, global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
     fairpace_kernel::Features::probe().require()?;
     if args.reordering {
         return reorder(args, global, signals, out);

@@ -100,12 +100,11 @@ impl Plan {
     }
 }
 
-pub(crate) fn run(
-    args: &AbuseArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+/// Performs `fairpace-dev abuse`.
+///
+/// # Errors
+/// There is no program, what must not be skipped is, a signal came, or an invocation violates a rule.
+pub fn run(args: &AbuseArgs, global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
     let program = program(args)?;
     let session = Session::begin(&program, args.limit).map_err(|error| cannot(&program, &error))?;
     let abuse = Abuse::prepare(args, &session, global)?;

@@ -23,36 +23,40 @@ use super::warn_once;
 
 /// What a cwnd may be, packets. The path holds hundreds of packets for all connections together.
 const CWND_PKTS: RangeInclusive<u32> = 1..=100_000;
-/// Connections at a time.
-pub(crate) const REORDERED_CONNECTIONS: usize = 100;
+/// Connections at a time, unless the caller says another number.
+pub const REORDERED_CONNECTIONS: usize = 100;
 /// Time between two looks at all connections.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 
 /// How an algorithm fared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Reordered {
-    pub(crate) algorithm: String,
+pub struct Reordered {
+    /// Its name.
+    pub algorithm: String,
     /// ACKs that senders received.
-    pub(crate) acks: u64,
+    pub acks: u64,
     /// Those of them that found a cwnd outside of its range.
-    pub(crate) absurd: u64,
-    /// Samples of the connections, and their least and largest cwnd, packets.
-    pub(crate) samples: u64,
-    pub(crate) cwnd_pkts: (u32, u32),
-    /// Fast recoveries, and reductions that were taken back.
-    pub(crate) recoveries: u64,
-    pub(crate) undos: u64,
+    pub absurd: u64,
+    /// Samples of the connections.
+    pub samples: u64,
+    /// The least and the largest cwnd in them, packets.
+    pub cwnd_pkts: (u32, u32),
+    /// Fast recoveries.
+    pub recoveries: u64,
+    /// Reductions that were taken back.
+    pub undos: u64,
     /// Decisions that the shim changed, by field in words; empty: none.
     #[serde(default)]
-    pub(crate) clamps: String,
+    pub clamps: String,
     /// Values that it put right because nothing had decided them.
     #[serde(default)]
-    pub(crate) heals: u64,
-    /// Of whole transfers, each checked.
-    pub(crate) bytes: u64,
-    pub(crate) failures: Vec<String>,
+    pub heals: u64,
+    /// Bytes of whole transfers, each checked.
+    pub bytes: u64,
+    /// What must not be: a sentence each.
+    pub failures: Vec<String>,
     /// What a kernel that skips programs may cause.
-    pub(crate) not_judged: Vec<String>,
+    pub not_judged: Vec<String>,
 }
 
 /// The path: slow enough for an emulated machine on a busy host. Its buffer holds 400 ms, 13 packets for each
@@ -62,7 +66,10 @@ const PATH: path::Reordering = path::Reordering { rate_kbit: 40_000, buffer_byte
 
 /// Runs each algorithm on a path of its own, one after the other, and hands on what came of it. `more` says
 /// whether to go on.
-pub(crate) fn each(
+///
+/// # Errors
+/// The path cannot be made, or `more` fails.
+pub fn each(
     algorithms: &[Algorithm],
     connections: usize,
     time: Duration,
@@ -108,8 +115,9 @@ fn run(algorithm: Algorithm, connections: usize, time: Duration) -> Reordered {
     result
 }
 
-/// Whether the path did not do its work: without reductions that were taken back, the results show nothing.
-pub(crate) fn shows_nothing<'r>(results: impl IntoIterator<Item = &'r Reordered>) -> Option<String> {
+/// Why the results show nothing, if they do: the path made no sender reduce and take that back.
+#[must_use]
+pub fn shows_nothing<'r>(results: impl IntoIterator<Item = &'r Reordered>) -> Option<String> {
     let mut undos = 0;
     for result in results {
         undos += result.undos;
@@ -121,8 +129,9 @@ pub(crate) fn shows_nothing<'r>(results: impl IntoIterator<Item = &'r Reordered>
 }
 
 impl Reordered {
-    /// One line, and one for each of what went wrong.
-    pub(crate) fn text(&self) -> String {
+    /// The result as text: a line, and one for each failure.
+    #[must_use]
+    pub fn text(&self) -> String {
         let (least, most) = self.cwnd_pkts;
         let mut out = format!(
             "{:12} {} ACKs, cwnd {least} to {most} in {} samples, {} recoveries, {} undos, {:.1} MB\n",

@@ -21,41 +21,50 @@ const STALLS_SHOWN: usize = 3;
 
 /// What the headers did.
 #[derive(Debug, Default, Serialize)]
-struct Record {
-    link: String,
-    headers: Vec<HeaderRecord>,
+pub struct Record {
+    /// The link that the flows shared.
+    pub link: String,
+    /// Each header.
+    pub headers: Vec<HeaderRecord>,
     /// What must not be: a sentence each.
-    failures: Vec<String>,
-    /// What would be one on a kernel that runs all programs and says all it has to.
-    not_judged: Vec<String>,
+    pub failures: Vec<String>,
+    /// What would be a failure on a kernel that runs all programs and says all it has to.
+    pub not_judged: Vec<String>,
 }
 
 /// What one header did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct HeaderRecord {
-    pub(crate) number: u32,
-    pub(crate) name: String,
+pub struct HeaderRecord {
+    /// The number of the header.
+    pub number: u32,
+    /// Its algorithm, by the kind of header.
+    pub name: String,
     /// Its parameters `values`, `seed` and `calls`.
-    pub(crate) settings: [u32; 3],
+    pub settings: [u32; 3],
+    /// What its flows did.
     #[serde(flatten)]
-    pub(crate) outcome: Outcome,
+    pub outcome: Outcome,
     /// What must not be: a sentence each.
-    pub(crate) failures: Vec<String>,
-    /// What would be one on a kernel that runs all programs and says all it has to.
-    pub(crate) not_judged: Vec<String>,
+    pub failures: Vec<String>,
+    /// What would be a failure on a kernel that runs all programs and says all it has to.
+    pub not_judged: Vec<String>,
 }
 
 /// How a header runs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct How {
-    pub(crate) testing: Option<Testing>,
-    pub(crate) flows: usize,
-    pub(crate) time: Duration,
+pub struct How {
+    /// What the object does differently, for a control.
+    pub testing: Option<Testing>,
+    /// Flows at a time.
+    pub flows: usize,
+    /// How long it runs.
+    pub time: Duration,
 }
 
 /// Runs one header and judges it. On a kernel that skips programs only what is left behind, and what the
 /// kernel says that has nothing to do with that, is a failure.
-pub(crate) fn one(hosts: &Hosts, objects: &Objects, number: u32, hostile: Hostile, how: How) -> HeaderRecord {
+#[must_use]
+pub fn one(hosts: &Hosts, objects: &Objects, number: u32, hostile: Hostile, how: How) -> HeaderRecord {
     let [(_, values), (_, seed), (_, calls)] = hostile.settings();
     let name = hostile.name().to_owned();
     let mut record =
@@ -93,12 +102,12 @@ fn first_stalls(stalls: &[String]) -> Vec<String> {
     first
 }
 
-pub(crate) fn run(
-    args: &HostileArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+/// Performs `fairpace-dev hostile`.
+///
+/// # Errors
+/// The kernel cannot load algorithms, there is no compiler, the hosts cannot be made, a signal came, or a
+/// header has a failure.
+pub fn run(args: &HostileArgs, global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
     if let Some(folder) = &args.write {
         let failed = |error: std::io::Error| {
             Failure::new(Exit::Internal, format!("{}: {error}", folder.display()), "check the folder")
@@ -189,12 +198,6 @@ fn text(record: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::assert_documented;
-
-    #[test]
-    fn the_record_is_documented() {
-        assert_documented("hostile", &Record { headers: vec![HeaderRecord::default()], ..Record::default() });
-    }
 
     #[test]
     fn of_many_stalls_the_first_are_shown_and_the_others_counted() {

@@ -10,6 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use nix::libc;
 use nix::sys::signal::{SigHandler, Signal, kill, killpg, signal};
 use nix::unistd::{Pid, geteuid};
 

@@ -29,32 +29,37 @@ const SETTERS: [&str; 5] = [
 ];
 
 /// The kernel's log from a time on.
-pub(crate) struct KernelLog(Option<fs::File>);
+pub struct KernelLog(Option<fs::File>);
 
-/// What it has that is no message as usual, a text each.
+/// Messages of the kernel that tell of a fault, a text each.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Alarms {
-    pub(crate) failures: Vec<String>,
+pub struct Alarms {
+    /// Warnings, bugs and the like.
+    pub failures: Vec<String>,
     /// Warnings that this kernel's skipping of programs can cause.
-    pub(crate) not_judged: Vec<String>,
+    pub not_judged: Vec<String>,
 }
 
 impl Alarms {
-    /// Where a kernel that skips programs is a fault itself.
-    pub(crate) fn all(self) -> Vec<String> {
+    /// All messages together, for where a kernel that skips programs is a fault itself.
+    #[must_use]
+    pub fn all(self) -> Vec<String> {
         [self.failures, self.not_judged].concat()
     }
 }
 
 impl KernelLog {
-    /// At its end. Without the right to read it, [`alarms`](Self::alarms) says so.
-    pub(crate) fn open() -> KernelLog {
+    /// Opens the log at its end. Without the right to read it, [`alarms`](Self::alarms) says so.
+    #[must_use]
+    pub fn open() -> KernelLog {
         use std::io::{Seek, SeekFrom};
         let file = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
         KernelLog(file.ok().and_then(|mut file| file.seek(SeekFrom::End(0)).ok().map(|_| file)))
     }
 
-    pub(crate) fn alarms(self) -> Alarms {
+    /// Reads the messages since [`open`](Self::open).
+    #[must_use]
+    pub fn alarms(self) -> Alarms {
         let Some(mut file) = self.0 else {
             return Alarms { failures: vec!["the kernel's log cannot be read".into()], ..Alarms::default() };
         };

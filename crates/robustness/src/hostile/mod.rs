@@ -18,7 +18,7 @@ use fairpace_bpf_build::{Algorithm, BpfCompiler, Kind, Sources};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_kernel::Object;
 
-pub(crate) use run::{HeaderRecord, How, one, run};
+pub use run::{HeaderRecord, How, Record, one, run};
 
 /// The header, of an algorithm `hostile`.
 const HEADER: &str = include_str!("hostile.h");

@@ -7,9 +7,9 @@ use std::time::Duration;
 use fairpace_bpf_build::{NativeCompiler, Sources};
 use fairpace_cc::Origin;
 use fairpace_cc::plugin::{self, Compiled};
-use fairpace_dev::hostile::{FIRST_RANDOM, Hostile, write_headers};
 use fairpace_results::observer::{ConnectionId, Content, LinkEvent, Observer, Packet, SenderState};
 use fairpace_results::{Run, Silent};
+use fairpace_robustness::hostile::{FIRST_RANDOM, Hostile, write_headers};
 use fairpace_scenario::{Cc, Flow, Link, Scenario, Window};
 
 /// Random headers.

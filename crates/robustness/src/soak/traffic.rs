@@ -19,8 +19,8 @@ use nix::sys::socket::{
 use super::path::{RECEIVER, Receiver};
 use super::{SoakRecord, below};
 
-/// Where the receiver listens, in a network namespace of its own.
-pub(crate) const PORT: u16 = 7800;
+/// The TCP port of the receiver, in a network namespace of its own.
+pub const PORT: u16 = 7800;
 /// Bytes of a thread's stack: there are thousands.
 const STACK: usize = 128 * 1024;
 /// Bytes that are read at once.
@@ -134,8 +134,12 @@ fn transfer(random: &mut Random, offered: &Mutex<Vec<String>>) -> io::Result<(St
     Ok((algorithm, bytes as u64))
 }
 
-/// Sends these bytes of the pool and waits until the receiver has compared them: the socket's algorithm.
-pub(crate) fn send(socket: &mut TcpStream, from: usize, bytes: usize) -> io::Result<String> {
+/// Sends these bytes of the pool and waits until the receiver has compared them. Returns the socket's
+/// algorithm.
+///
+/// # Errors
+/// The connection ends, stalls, or carries other bytes than were sent.
+pub fn send(socket: &mut TcpStream, from: usize, bytes: usize) -> io::Result<String> {
     let wanted = pool().get(from..from + bytes).ok_or(io::ErrorKind::InvalidInput)?;
     socket.write_all(&[from, bytes].map(|number| (number as u64).to_le_bytes()).concat())?;
     let mut right = [0; 8];
@@ -152,8 +156,11 @@ fn algorithm(socket: &TcpStream) -> String {
     name.to_string_lossy().trim_end_matches('\0').to_owned()
 }
 
-/// Receives on this host from now on.
-pub(crate) fn serve(address: &str) -> io::Result<()> {
+/// Receives at this address from now on, in threads of its own.
+///
+/// # Errors
+/// The address is none of this host, or is in use.
+pub fn serve(address: &str) -> io::Result<()> {
     let listener = TcpListener::bind((address, PORT))?;
     // the standard library's own lets 128 wait, and all connect at once
     listen(&listener, Backlog::MAXCONN)?;
