@@ -1,4 +1,4 @@
-//! What the programs `fairpace` and `fairpace-dev` share.
+//! Internal: only Fairpace's own crates use it. What the programs `fairpace` and `fairpace-dev` share.
 //!
 //! - [`program`]: parses arguments, performs a command, turns its result into an exit code.
 //! - [`args`]: arguments that every command has, and value parsers.

@@ -1,4 +1,5 @@
-//! Test cases for implementations of BBR, and a runner that applies them over stdin and stdout.
+//! Internal: only Fairpace's own crates use it. Test cases for implementations of BBR, and a runner that
+//! applies them over stdin and stdout.
 //!
 //! - `cases/`: the 22 cases of the appendix of draft-ietf-ccwg-bbr-06, a file each ([`case`]). They are data:
 //!   a path, what happens on it, and what must hold, with its section.

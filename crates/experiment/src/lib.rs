@@ -1,12 +1,14 @@
-//! Evaluation: how many cases of given criteria an algorithm holds.
+//! Internal: only Fairpace's own crates use it. Evaluation: how many cases of given criteria an algorithm
+//! passes.
 //!
 //! Criteria are a folder of files. A file is a [`Criterion`]: templates of scenarios, axes whose product
 //! gives the cases, and conditions that must hold in each case. [`Criterion::cases`] expands it to scenarios
 //! for an algorithm, [`Measured`] is what a run gives, [`judge`] compares it with the conditions, and
 //! [`Record`] is the result of a whole evaluation, as JSON and as text.
 //!
-//! No criteria are in this crate: those of LEVEL are `evaluation/level`. The crate does not run scenarios,
-//! keeps no results and knows no command line; `fairpace evaluate` does these things.
+//! [`evaluation`] runs what is not in the [`Store`] of finished runs, and [`duels`] compares algorithms in
+//! pairs, for `fairpace evaluate`, `fairpace-dev run` and Python. The crate defines no metric of a run: that is
+//! `fairpace-results`.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! What is fuzzed: each parser, and each algorithm under arbitrary ACKs.
+//! Internal: only Fairpace's own crates use it. What is fuzzed: each parser, and each algorithm under
+//! arbitrary ACKs.
 //!
 //! A [`Target`] is a function of bytes that panics when a property does not hold. libFuzzer calls it with
 //! inputs that reach new code (`make fuzz`). The inputs that it found are in `corpus/TARGET.tar.gz`, one

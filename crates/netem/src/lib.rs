@@ -1,5 +1,5 @@
-//! Network elements without I/O: links with their queues and impairments, delay lines, applications, and the
-//! meters on them.
+//! Internal: only Fairpace's own crates use it. Network elements without I/O: links with their queues and
+//! impairments, delay lines, applications, and the meters on them.
 //!
 //! An [`Element`] takes packets with `push(now, packet)`, says with `next_event()` when to poll it, and
 //! returns packets that have left with `poll(now)`. It never reads a clock, never sleeps and does not

@@ -1,4 +1,5 @@
-//! The experiments of papers, and the comparison of our results with theirs.
+//! Internal: only Fairpace's own crates use it. The experiments of papers, and the comparison of our results
+//! with theirs.
 //!
 //! A figure or table of a paper is a folder `reproduction/PAPER/FIGURE/` with scenarios and a `figure.toml`
 //! ([`figure`]): the runs, what the paper reports in its own words, the shapes that must hold, and the plots.

@@ -1,4 +1,5 @@
-//! The Python package `fairpace`: its part in Rust, the module `fairpace._fairpace`.
+//! Internal: only Fairpace's own crates use it. The Python package `fairpace`: its part in Rust, the module
+//! `fairpace._fairpace`.
 //!
 //! The package in `python/fairpace` is what users import. Here is what it needs from the other crates:
 //! [`run`] simulates a scenario, [`table`] hands its series and results to data frames through the Arrow C

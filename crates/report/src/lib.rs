@@ -1,4 +1,5 @@
-//! Renders the record of runs: one HTML file that needs no network, or one SVG for a README.
+//! Internal: only Fairpace's own crates use it. Renders the record of runs: one HTML file that needs no
+//! network, or one SVG for a README.
 //!
 //! The plots are SVG and are drawn when the report is written, so they can be read without JavaScript, and
 //! the report can be built without Node. A short script adds interaction: a cursor over all plots at once,

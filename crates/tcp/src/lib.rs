@@ -1,5 +1,5 @@
-//! A TCP sender and receiver that behave like those of Linux 6.18, without I/O: time is an argument, segments
-//! are values.
+//! Internal: only Fairpace's own crates use it. A TCP sender and receiver that behave like those of Linux
+//! 6.18, without I/O: time is an argument, segments are values.
 //!
 //! The crate models what congestion control depends on: SACK scoreboard, RACK-TLP, RTO and F-RTO, PRR, undo,
 //! delivery rate samples, TSO bursts, pacing by earliest departure time, delayed ACKs, SACK compression, GRO,

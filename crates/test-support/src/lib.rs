@@ -1,5 +1,5 @@
-//! What the tests of several crates share: skipping aloud, one test at a time, and random numbers from a
-//! seed.
+//! Internal: only Fairpace's own crates use it. What the tests of several crates share: skipping aloud, one
+//! test at a time, and random numbers from a seed.
 //!
 //! Without features it has no dependencies, and it knows no crate of the workspace, so that every crate can
 //! use it in its tests. Helpers that only one crate needs (scripts of ACKs, made-up runs, a place to run the

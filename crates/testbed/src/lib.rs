@@ -1,4 +1,5 @@
-//! The testbed: a scenario with real TCP flows of the running kernel through an emulated bottleneck.
+//! Internal: only Fairpace's own crates use it. The testbed: a scenario with real TCP flows of the running
+//! kernel through an emulated bottleneck.
 //!
 //! [`run`] puts the senders into one network namespace and the receivers into another, connects each to a TUN
 //! device, and carries packets between the devices through the elements of `fairpace-netem`. The simulator

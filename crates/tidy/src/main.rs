@@ -1,4 +1,5 @@
-//! Checks the tree against the rules of CONTRIBUTING.md that neither rustc nor clippy nor clang checks.
+//! Internal: only Fairpace's own crates use it. Checks the tree against the rules of CONTRIBUTING.md that
+//! neither rustc nor clippy nor clang checks.
 //!
 //! This is a program over all files that git tracks: widths, sizes of files and functions, comments of
 //! constants, links, words that the glossary forbids, machine paths, stray headers, and import cycles. It is

@@ -1,5 +1,5 @@
-//! Traces of a simulation, written while it runs, in formats of other tools: Parquet for data frames, pcap-ng
-//! for Wireshark, qlog for congestion-control viewers.
+//! Internal: only Fairpace's own crates use it. Traces of a simulation, written while it runs, in formats of
+//! other tools: Parquet for data frames, pcap-ng for Wireshark, qlog for congestion-control viewers.
 //!
 //! [`Traces`] is an [`Observer`] of `fairpace-results`. It records what [`TraceConfig`] selects and does not
 //! change the run: the same scenario and seed give the same bytes. Files grow during the run;
