@@ -8,6 +8,7 @@
 #                               which the last one trains (half an hour)
 #   scripts/python.sh --lock    writes crates/python/requirements-{dev,ray,notebooks}.txt again, with the newest versions
 #
+# FAIRPACE_REQUIRE_KERNEL=1   what would be skipped, as there is no package index, is a failure
 # FAIRPACE_LONG=1   more of what the tests repeat, such as 1,000 signals to each call: half an hour (make nightly)
 #
 # Needs python3 with venv. The packages of the tests are those of these lists, by their hashes.
@@ -49,7 +50,9 @@ for list in dev ray notebooks; do lists+=(--requirement "$package/requirements-$
 if ! "$python" -m pip install --quiet --require-hashes "${lists[@]}" 2>"$scratch/pip.log"; then
 	cat "$scratch/pip.log" >&2
 	if [ "$profile" = dev ] && ! "$python" -m pip download --quiet --no-deps --dest "$scratch" iniconfig 2>/dev/null; then
-		echo "SKIPPED: the Python package is NOT tested, because no package index can be reached" >&2
+		why="no package index can be reached"
+		[ "${FAIRPACE_REQUIRE_KERNEL:-}" != 1 ] || { echo "python: FAIRPACE_REQUIRE_KERNEL=1, but $why" >&2; exit 1; }
+		echo "SKIPPED: the Python package is NOT tested, because $why" >&2
 		exit
 	fi
 	exit 1

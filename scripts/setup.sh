@@ -23,6 +23,9 @@ have clang-format || useful="$useful clang-format"
 have unshare || useful="$useful util-linux"
 # a test opens captures in it
 [ "$all" = no ] || have tshark || useful="$useful tshark"
+# programs of docs/use-it.md that a test runs
+[ "$all" = no ] || have curl || useful="$useful curl"
+[ "$all" = no ] || have iperf3 || useful="$useful iperf3"
 # make bench-kernel changes the offloads of its devices
 [ "$all" = no ] || have ip || useful="$useful iproute2"
 [ "$all" = no ] || have ethtool || useful="$useful ethtool"

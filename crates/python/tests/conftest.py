@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import fairpace as fp
@@ -27,6 +27,38 @@ settings.register_profile("fixed", derandomize=True, deadline=None, max_examples
 # HYPOTHESIS_PROFILE=long: other inputs each time, for minutes
 settings.register_profile("long", deadline=None, max_examples=5000, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+IS_REQUIRED = os.environ.get("FAIRPACE_REQUIRE_KERNEL") == "1"
+"""Whether what would be skipped is a failure, as in CI."""
+
+NOT_REQUIRED = ("no pyright, which needs node",)
+"""Why tests may be skipped in CI, too: pyright fetches itself, without a hash."""
+
+
+def _required(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Makes a failure of what was skipped."""
+    if not (IS_REQUIRED and report.skipped) or hasattr(report, "wasxfail"):
+        return
+    why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if not any(reason in why for reason in NOT_REQUIRED):
+        report.outcome, report.longrepr = "failed", f"FAIRPACE_REQUIRE_KERNEL=1, but this is skipped: {why}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of a test."""
+    report = yield
+    _required(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Of a file, which is skipped as a whole without a package that it needs."""
+    report = yield
+    _required(report)
+    return report
+
 
 TWO = """
 title = "two flows"

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use fairpace_test_support::announce;
+use fairpace_test_support::skip;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -197,7 +197,7 @@ fn a_result_of_a_lower_layer_is_replaced() {
                   \"$@\" --seed 9; cp merged/R/summary.json seed; ls -A merged merged/R > names";
     let ended = place.run_in_own_mounts(script, &["sim", "small.toml", "--out", "merged/R"]);
     if ended.code == 77 {
-        return announce("SKIPPED", "this kernel has no overlayfs");
+        return skip("this kernel has no overlayfs");
     }
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(place.read("seed").contains("\"seed\": 9"));
