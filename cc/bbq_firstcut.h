@@ -30,7 +30,7 @@
 #define bbq_firstcut_paces_below_a_packet 1
 
 #define bbq_firstcut_parameters(P) bbr1_parameters(P)
-CC_VARIANT_PARAMS_OF_BASE(bbq_firstcut, bbr1)
+CC_VARIANT_PARAMS_OF_PARENT(bbq_firstcut, bbr1)
 
 struct bbq_firstcut {
 	struct bbr1 bbr1;

@@ -122,7 +122,7 @@ struct copa {
 	u64 w_before;		   /* before the last episode of loss */
 	u64 empty_us;		   /* when the queue was nearly empty, the last time */
 	struct cc_minmax standing; /* of srtt / 2: ~RTT, so that the maximum is the least RTT */
-	struct cc_minmax base;	   /* of min_rtt_time: ~RTT */
+	struct cc_minmax least;	   /* of min_rtt_time: ~RTT */
 	struct cc_minmax highest;  /* of 4 srtt */
 	struct copa_params p;
 	u32 standing_us;	/* RTTstanding; 0: no sample yet */
@@ -172,7 +172,7 @@ CC_STAGE void copa_sample_rtt(struct copa *s, const struct cc_view *v)
 		return;
 	rtt_us = cc_min_u32(cc_max_u32((u32)v->rtt_us, 1), COPA_RTT_MOST_US);
 	s->standing_us = ~cc_minmax_max(&s->standing, srtt_us / 2, now_us, ~rtt_us);
-	s->min_rtt_us = ~cc_minmax_max(&s->base, s->p.min_rtt_time, now_us, ~rtt_us);
+	s->min_rtt_us = ~cc_minmax_max(&s->least, s->p.min_rtt_time, now_us, ~rtt_us);
 	max_rtt_us = cc_minmax_max(&s->highest, COPA_MAX_RTTS * srtt_us, now_us, rtt_us);
 	/* <= where the paper has <: without any variation, a queue of 0 is empty */
 	if ((u64)copa_queue_us(s) * COPA_NEARLY_EMPTY <= cc_sub_floor_u32(max_rtt_us, s->min_rtt_us))

@@ -105,7 +105,7 @@ CC_INLINE u32 nyu_alpha_256(const struct nyu *s)
 	return cc_max_u32(cc_min_u32(alpha, s->own.alpha_most), s->own.alpha_least);
 }
 
-/* The gain cycle of the base; each new cycle gets its gains from the RTTs of the one before. */
+/* The gain cycle of the parent; each new cycle gets its gains from the RTTs of the one before. */
 CC_STAGE void nyu_update_cycle(struct nyu *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	struct bbr1 *b = &s->bbr1;

@@ -32,14 +32,14 @@
  * Choices where the paper says nothing:
  * - The bounds on inflight stay (nyu_latency.h, bbr1_drain.h), since the low latency comes from them. Once (1 +
  *   alpha) BDP is in flight the gain is at most 1; once after that, or after the middle, at most one BDP is in
- *   flight, it is at least 1. So a cycle still has the phases of its base. UP ends in the middle at the latest, or
+ *   flight, it is at least 1. So a cycle still has the phases of its parent. UP ends in the middle at the latest, or
  *   where the gain rounds to 1.
  * - DOWN is the second half of the curve and no more, or the gain would not be a function of time. A phase of 1 -
  *   alpha lasts until one BDP is left, so it also drains what was in the queue before. The curve leaves that queue,
  *   cwnd limits the flows again, and they share less fairly than with phases: see
  *   reproduction/open-questions/continuous-pacing.
  * - A cycle on the curve lasts for eight min_rtt, as the paper's pattern does, so that its halves match. The length
- *   of the CRUISE with which PROBE_BW starts is drawn as in the base, 2 to 8 min_rtt, so that flows do not stay in
+ *   of the CRUISE with which PROBE_BW starts is drawn as in the parent, 2 to 8 min_rtt, so that flows do not stay in
  *   step.
  *
  * Source: Zhang, Mezzavilla, Rangan, Panwar, "Improving Google's BBR for Reduced Latency and Increased Fairness", 2018.
@@ -95,8 +95,8 @@ CC_INLINE u32 nyu_curve_offset_256(const struct nyu_curve *s, u64 t_us)
 }
 
 /*
- * The gain cycle of the base with the length of the curve: eight min_rtt, and UP ends in the middle. Inlined,
- * because an eBPF call chain has room for eight functions and the base needs them all.
+ * The gain cycle of the parent with the length of the curve: eight min_rtt, and UP ends in the middle. Inlined,
+ * because an eBPF call chain has room for eight functions and the parent needs them all.
  */
 CC_INLINE void nyu_curve_update_cycle(struct nyu_curve *s, const struct cc_view *v, const struct cc_decision *d)
 {

@@ -31,7 +31,7 @@
 #define nyu_latency_paces_below_a_packet 1
 
 #define nyu_latency_parameters(P) bbr1_drain_parameters(P)
-CC_VARIANT_PARAMS_OF_BASE(nyu_latency, bbr1_drain)
+CC_VARIANT_PARAMS_OF_PARENT(nyu_latency, bbr1_drain)
 
 struct nyu_latency {
 	union {
@@ -42,7 +42,7 @@ struct nyu_latency {
 	u32 reserved;
 };
 
-/* UP ends at once when the pipe is full. All other phases end as in the base. */
+/* UP ends at once when the pipe is full. All other phases end as in the parent. */
 CC_STAGE void nyu_latency_update_cycle(struct nyu_latency *s, const struct cc_view *v, const struct cc_decision *d)
 {
 	if (s->bbr1_drain.in_cycle && s->bbr1.cycle_index == BBR1_CYCLE_UP && bbr1_is_filled(&s->bbr1, v, d))

@@ -226,9 +226,9 @@ CC_STAGE void prague_grow(struct prague *s, const struct cc_view *v, struct cc_d
 CC_STAGE void prague_reduce_on_loss(struct prague *s, const struct cc_view *v, struct cc_decision *d)
 {
 	u64 before = (u64)cc_min_u32(s->lossy_cwnd_pkts, PRAGUE_MAX_PKTS) << PRAGUE_W_SHIFT;
-	u64 base = prague_has_just_reduced(s, v) ? cc_max_u64(before, s->prior_w) : before;
+	u64 larger = prague_has_just_reduced(s, v) ? cc_max_u64(before, s->prior_w) : before;
 
-	prague_set_w(s, cc_min_u64(before, cc_mul_shift(base, s->p.beta, CC_FRACTION_SHIFT)));
+	prague_set_w(s, cc_min_u64(before, cc_mul_shift(larger, s->p.beta, CC_FRACTION_SHIFT)));
 	prague_note_reduction(s, v, d);
 	s->prior_w = 0;
 }

@@ -16,7 +16,7 @@ import fairpace as fp
 SHORT = bool(os.environ.get("FAIRPACE_SHORT"))  # continuous integration runs a short version
 
 # %%
-base = fp.Scenario(
+path = fp.Scenario(
     title="10 and 50 ms",
     duration="10s" if SHORT else "40s",
     window=fp.Window(from_="5s" if SHORT else "15s"),
@@ -28,7 +28,7 @@ over = {
     "link.rate": ["10mbit", "100mbit"] if SHORT else ["5mbit", "10mbit", "20mbit", "50mbit", "100mbit", "200mbit"],
     "link.buffer": ["0.5bdp", "4bdp"] if SHORT else ["0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp"],
 }
-results = fp.sweep(base, over, seeds=range(1 if SHORT else 3), out=tempfile.mkdtemp())
+results = fp.sweep(path, over, seeds=range(1 if SHORT else 3), out=tempfile.mkdtemp())
 len(results), results.failed
 
 # %% [markdown]

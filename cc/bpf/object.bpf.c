@@ -46,7 +46,7 @@ enum { CC_PARAMETERS(CC_UNIT_OF) };
 /* GPL-compatible, as the verifier demands of a tcp_congestion_ops */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* The parameters as the flat list that the loader finds in BTF; CC_PARAMS nests those of a base. */
+/* The parameters as the flat list that the loader finds in BTF; CC_PARAMS nests those of a parent. */
 struct cc_params {
 	CC_PARAMETERS(CC_PARAM_FIELD)
 };

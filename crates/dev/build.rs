@@ -40,10 +40,10 @@ fn main() {
     );
     for line in entries(&list) {
         let mut words = line.split(['(', ',']).map(str::trim);
-        let (Some(kind), Some(name), Some(base)) = (words.next(), words.next(), words.next()) else {
+        let (Some(kind), Some(name), Some(parent)) = (words.next(), words.next(), words.next()) else {
             continue;
         };
-        let header = if kind == "CC_PRESET" { base } else { name };
+        let header = if kind == "CC_PRESET" { parent } else { name };
         let mut files = BTreeSet::new();
         includes(&root.join("cc"), &format!("{header}.h"), &mut files);
         let mut sum = Sha256::new();

@@ -122,7 +122,7 @@ fn packets_that_the_network_will_deliver_before_the_next_departure_do_not_count_
 
 #[test]
 fn the_first_phase_is_never_down_and_each_other_is_as_likely() {
-    let base = drain(&[]);
+    let drained = drain(&[]);
     let mut seen = [0u32; 8];
     let flows = 7000;
     for i in 0..flows {
@@ -130,7 +130,7 @@ fn the_first_phase_is_never_down_and_each_other_is_as_likely() {
         for pkts in [10, 20, 40, 80, 160, 320, BDP, BDP, BDP, BDP] {
             f.on(round(pkts, RTT).inflight(2 * pkts));
         }
-        assert_eq!(f.phase(), base.phase());
+        assert_eq!(f.phase(), drained.phase());
         f.on(part(1).inflight(BDP));
         assert_ne!(f.gain(), DOWN);
         let phases_to_up = f.until_gain(UP, phase_long()) as usize;

@@ -123,13 +123,13 @@ fn the_queueing_delay_is_that_of_the_least_rtt_in_half_an_srtt() {
 #[test]
 fn the_base_is_the_least_rtt_of_ten_seconds() {
     let mut f = default_mode(&[]);
-    let base = |f: &Flow| f.cc.observe().min_rtt_us.map(u64::from);
+    let min_rtt = |f: &Flow| f.cc.observe().min_rtt_us.map(u64::from);
     for _ in 0..95 {
         f.on(ack(1).after(ms(100)).rtt(T + ms(30)));
     }
-    assert_eq!(base(&f), Some(T), "section 2.1");
+    assert_eq!(min_rtt(&f), Some(T), "section 2.1");
     f.times(10, ack(1).after(ms(100)).rtt(T + ms(30)));
-    assert_eq!(base(&f), Some(T + ms(30)));
+    assert_eq!(min_rtt(&f), Some(T + ms(30)));
 }
 
 #[test]

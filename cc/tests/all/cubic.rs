@@ -246,7 +246,7 @@ fn hystart_delay_threshold_is_at_least_4_and_at_most_16_ms() {
             f.on(ack(0).rtt(ms(base_ms)).inflight(1000));
             f.view.snd_una = f.view.snd_nxt.wrapping_add(1);
             f.times(9, sample(rtt));
-            assert_eq!(f.ssthresh() == 50, ends, "base {base_ms} ms, rtt {rtt} us");
+            assert_eq!(f.ssthresh() == 50, ends, "base RTT {base_ms} ms, rtt {rtt} us");
         }
     }
 }

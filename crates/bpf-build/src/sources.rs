@@ -132,15 +132,15 @@ impl Sources {
                     Algorithm::new(self.cc.join(format!("{name}.h")), kind)?
                 }
                 Line::Preset => {
-                    let base = listed.iter().find(|a| a.name() == second);
-                    let base = base
+                    let parent = listed.iter().find(|a| a.name() == second);
+                    let parent = parent
                         .ok_or_else(|| bad(format!("{name} is a preset of {second}, which is not above")))?;
                     let [_, _, _, _, given] = &arguments[..] else {
                         return Err(bad("a preset has five arguments".to_owned()));
                     };
                     let settings = settings::definition(given)
                         .map_err(|setting| bad(format!("{name} cannot have the default \"{setting}\"")))?;
-                    Algorithm { settings: Some(settings), ..base.clone().listed_as(name)? }
+                    Algorithm { settings: Some(settings), ..parent.clone().listed_as(name)? }
                 }
             };
             listed.push(algorithm);

@@ -11,10 +11,10 @@ use crate::Error;
 const NAME_MAX: usize = 15;
 /// Least part of the algorithm's kernel name that stays before a suffix: `fp_` and four letters.
 const STEM_LEAST: usize = 7;
-/// Base of the numbers in a unique suffix: digits and small letters.
-const BASE: u32 = 36;
+/// Radix of the numbers in a unique suffix: digits and small letters.
+const RADIX: u32 = 36;
 /// Unique suffixes of one process: two digits.
-const PER_PROCESS: u32 = BASE * BASE;
+const PER_PROCESS: u32 = RADIX * RADIX;
 /// Limit for the kernel to unregister a name, which it does in a work queue.
 const UNREGISTER_LIMIT: Duration = Duration::from_secs(2);
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -42,12 +42,12 @@ pub(crate) fn unique_suffix() -> String {
 /// A dot, which no algorithm's name has, the process id and two digits: at most 8 characters, since a process
 /// id is at most 2^22.
 fn suffix_of(process: u32, number: u32) -> String {
-    let digit = |n: u32| char::from_digit(n % BASE, BASE).expect("less than the base");
-    let mut digits = vec![digit(number), digit(number / BASE)];
+    let digit = |n: u32| char::from_digit(n % RADIX, RADIX).expect("less than the radix");
+    let mut digits = vec![digit(number), digit(number / RADIX)];
     let mut rest = process;
     while rest > 0 {
         digits.push(digit(rest));
-        rest /= BASE;
+        rest /= RADIX;
     }
     digits.push('.');
     digits.iter().rev().collect()

@@ -97,12 +97,12 @@ class Measured:
         )
 
 
-def measured(cores: int, base: str, runs: int, **arguments: Any) -> Measured:
+def measured(cores: int, scenario: str, runs: int, **arguments: Any) -> Measured:
     """Makes a sweep of this many seeds; `_simulate` adds up the demand of its threads."""
     DEMANDS.clear()
     with tempfile.TemporaryDirectory() as out:
         begun = time.perf_counter()
-        made = fp.sweep(base, None, range(runs), out=out, quiet=True, **arguments)
+        made = fp.sweep(scenario, None, range(runs), out=out, quiet=True, **arguments)
         return Measured(cores, time.perf_counter() - begun, sum(DEMANDS), made)
 
 
@@ -193,8 +193,8 @@ def calculation(driver_s: float, task_s: float, run_bytes: float) -> list[str]:
         "| run | packets | CPU time per run | cores | tasks | driver | scheduler | bottleneck | at least | data set |",
         "|---|---:|---:|---:|---:|---:|---:|---|---:|---:|",
     ]
-    for name, base, part, count in KINDS:
-        made = measured(1, base, count, jobs=1).made
+    for name, scenario, part, count in KINDS:
+        made = measured(1, scenario, count, jobs=1).made
         packets, run_s = part * made.packets / count, part * made.cpu_s / count
         task_packets = _ray._PACKETS * CORES / _ray._CORES_PER_TASK
         per_task = max(1.0, min(task_packets // (packets + _runs.RUN_PACKETS), float(_runs.MOST_RUNS)))

@@ -13,7 +13,7 @@ import pytest
 
 ray: Any = pytest.importorskip("ray", reason="SKIPPED: Ray is not installed: pip install 'fairpace[ray]'")
 
-BASE = """
+TWO_FLOWS = """
 title = "two flows"
 duration = "60s"
 link = [{ rate = "2mbit", buffer = "1bdp" }]

@@ -20,7 +20,7 @@ import fairpace as fp
 from fairpace import _fairpace, _local, _ray, _runs
 
 from conftest import long_or
-from ray_cluster import BASE, NODE, OVER, SEEDS, cluster_of, files, parts, ray
+from ray_cluster import NODE, OVER, SEEDS, TWO_FLOWS, cluster_of, files, parts, ray
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
@@ -42,7 +42,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     out = tmp_path_factory.mktemp("local")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_runs, "MOST_RUNS", 15)
-        fp.sweep(BASE, OVER, SEEDS, out=out, quiet=True)
+        fp.sweep(TWO_FLOWS, OVER, SEEDS, out=out, quiet=True)
     return files(out)
 
 
@@ -89,7 +89,7 @@ def test_a_node_is_killed_and_one_is_added_and_each_run_is_there_once(
     _task, wait, added = _ray._task, ray.wait, set[str]()
     monkeypatch.setattr(_ray, "_task", hangs_at_first)
     monkeypatch.setattr(ray, "wait", wait_and_change_nodes)
-    made = fp.sweep(BASE, OVER, SEEDS, out=tmp_path / "out", on="ray", quiet=True)
+    made = fp.sweep(TWO_FLOWS, OVER, SEEDS, out=tmp_path / "out", on="ray", quiet=True)
     assert len(list(attempts.iterdir())) == 2, "the task was started again, on another node"
     assert worked(), "the new node got tasks"
     assert (made.made, made.failed) == (300, 100)
@@ -106,14 +106,14 @@ DRIVER = """
     from fairpace import _ray, _runs
     _runs.MOST_RUNS = 15
     _ray.OnRay.piece_packets = lambda *_: 50_000.0
-    base, over, seeds = eval(sys.argv[1])
+    scenario, over, seeds = eval(sys.argv[1])
     ray.init(address=sys.argv[2], log_to_driver=False)
-    fp.sweep(base, over, seeds, out=sys.argv[3], on="ray", quiet=True)
+    fp.sweep(scenario, over, seeds, out=sys.argv[3], on="ray", quiet=True)
 """
 
 
 def start_driver(address: str, out: Path) -> subprocess.Popen[bytes]:
-    arguments = [repr((BASE, OVER, SEEDS)), address, str(out)]
+    arguments = [repr((TWO_FLOWS, OVER, SEEDS)), address, str(out)]
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(DRIVER), *arguments], stderr=subprocess.DEVNULL)
 
 
@@ -153,7 +153,7 @@ def test_a_run_that_crashes_its_worker_each_time_is_a_row_with_that_error(
     _task = _ray._task
     with monkeypatch.context() as patch:
         patch.setattr(_ray, "_task", crashes)
-        made = fp.sweep(BASE, None, range(12), out=out, on="ray", quiet=True)
+        made = fp.sweep(TWO_FLOWS, None, range(12), out=out, on="ray", quiet=True)
     flows = made.to_arrow().to_pyarrow().to_pylist()
     assert made.failed == 1 and len(flows) == 11 * 2 + 1
     [failed] = [row for row in flows if row["error"] is not None]
@@ -161,11 +161,11 @@ def test_a_run_that_crashes_its_worker_each_time_is_a_row_with_that_error(
     assert failed["error"] == "its worker crashed in each of 3 attempts, alone with it"
     # the piece, its half, and the run alone
     assert [path.name.split("-")[1] for path in sorted(attempts.iterdir())] == ["3", "2", "1", "1", "1"]
-    again = fp.sweep(BASE, None, range(12), out=out, on="ray", quiet=True)
+    again = fp.sweep(TWO_FLOWS, None, range(12), out=out, on="ray", quiet=True)
     assert (again.made, again.failed) == (0, 1)
-    again = fp.sweep(BASE, None, range(12), out=out, on="ray", retry="internal", quiet=True)
+    again = fp.sweep(TWO_FLOWS, None, range(12), out=out, on="ray", retry="internal", quiet=True)
     assert (again.made, again.failed) == (12, 0)
-    fp.sweep(BASE, None, range(12), out=tmp_path / "local", quiet=True)
+    fp.sweep(TWO_FLOWS, None, range(12), out=tmp_path / "local", quiet=True)
     assert files(out) == files(tmp_path / "local")
 
 
@@ -178,7 +178,7 @@ def test_a_worker_with_another_build_is_an_error(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(_ray, "_task", of_another_build)
     with pytest.raises(fp.UnsupportedError, match="commit 0123abc.*install the same package on all nodes"):
-        fp.sweep(BASE, None, range(3), out=tmp_path, on="ray", quiet=True)
+        fp.sweep(TWO_FLOWS, None, range(3), out=tmp_path, on="ray", quiet=True)
 
 
 @pytest.mark.usefixtures("cluster")
@@ -192,10 +192,10 @@ def test_tasks_in_flight_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return wait(refs, **arguments)
 
     monkeypatch.setattr(ray, "wait", counted)
-    made = fp.sweep(BASE, {"duration": ["1s"]}, range(200), out=tmp_path / "a", on="ray", quiet=True)
+    made = fp.sweep(TWO_FLOWS, {"duration": ["1s"]}, range(200), out=tmp_path / "a", on="ray", quiet=True)
     assert len(made) == 200 and 0 < most <= 2 * ray.cluster_resources()["CPU"]
     most = 0
-    fp.sweep(BASE, {"duration": ["1s"]}, range(200), out=tmp_path / "b", on="ray", jobs=1, quiet=True)
+    fp.sweep(TWO_FLOWS, {"duration": ["1s"]}, range(200), out=tmp_path / "b", on="ray", jobs=1, quiet=True)
     assert most == 1
 
 
@@ -213,7 +213,7 @@ def test_tasks_are_long_enough_for_a_large_cluster_and_short_enough_for_a_small_
 
 @pytest.mark.usefixtures("cluster")
 def test_ctrl_c_ends_a_sweep_and_its_tasks(tmp_path: Path) -> None:
-    endless = BASE.replace('"60s"', '"20h"').replace("2mbit", "1gbit")
+    endless = TWO_FLOWS.replace('"60s"', '"20h"').replace("2mbit", "1gbit")
     for moment in range(long_or(4, long=100)):
         delay_s = random.Random(moment).uniform(0.0, 1.0)
         timer = threading.Timer(delay_s, os.kill, (os.getpid(), signal.SIGINT))
@@ -221,7 +221,7 @@ def test_ctrl_c_ends_a_sweep_and_its_tasks(tmp_path: Path) -> None:
             timer.start()
             fp.sweep(endless, None, range(6), out=tmp_path / str(moment), on="ray", quiet=True)
     # the cores are free again
-    assert fp.sweep(BASE, None, range(6), out=tmp_path / "short", on="ray", quiet=True).failed == 0
+    assert fp.sweep(TWO_FLOWS, None, range(6), out=tmp_path / "short", on="ray", quiet=True).failed == 0
 
 
 def test_a_full_object_store_ends_the_sweep(cluster: Any, tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_full_object_store_ends_the_sweep(cluster: Any, tmp_path: Path) -> Non
             while True:
                 pins.append(ray.put(numpy.zeros(length, numpy.uint8)))
     # an argument of this size is an object in the store
-    large = BASE + "# " + "x" * 200_000
+    large = TWO_FLOWS + "# " + "x" * 200_000
     with pytest.raises(fp.InternalError, match="Ray cannot go on: (ObjectStoreFull|OutOfDisk)Error: "):
         fp.sweep(large, None, range(3), out=tmp_path, on="ray", quiet=True)
     assert set(files(tmp_path)) == {"sweep.json"}
@@ -257,7 +257,7 @@ def test_the_drivers_raylet_is_killed_and_the_same_call_makes_what_is_missing(
     killer.start()
     try:
         with pytest.raises(fp.InternalError, match="Ray cannot go on: .*; the same call makes what is missing"):
-            fp.sweep(BASE, OVER, SEEDS, out=tmp_path, on="ray", quiet=True)
+            fp.sweep(TWO_FLOWS, OVER, SEEDS, out=tmp_path, on="ray", quiet=True)
     finally:
         ended.set()
         killer.join()
@@ -265,6 +265,6 @@ def test_the_drivers_raylet_is_killed_and_the_same_call_makes_what_is_missing(
     del there["sweep.json"]
     assert 2 * 3 <= len(there) < len(local) - 1
     assert there.items() <= local.items(), "no run is a row that has not ended"
-    again = fp.sweep(BASE, OVER, SEEDS, out=tmp_path, quiet=True)
+    again = fp.sweep(TWO_FLOWS, OVER, SEEDS, out=tmp_path, quiet=True)
     assert again.made == 300 - 15 * (len(there) // 2) and again.failed == 100
     assert files(tmp_path) == local

@@ -21,7 +21,7 @@ import fairpace as fp
 from fairpace import _ray, _runs
 
 from conftest import long
-from ray_cluster import BASE, cluster_of, files, parts, ray
+from ray_cluster import TWO_FLOWS, cluster_of, files, parts, ray
 
 
 class Simulated:
@@ -110,7 +110,8 @@ def short_sweep(out: Path, on: Any = "ray") -> fp.Sweep:
     """50 runs of a second, of which 25 fail; tasks of three."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_ray.OnRay, "piece_packets", lambda *_: 12_000.0)
-        return fp.sweep(BASE.replace('"60s"', '"1s"'), {"link.buffer": ["1bdp", "3B"]}, range(25), out=out, on=on, quiet=True)
+        short = TWO_FLOWS.replace('"60s"', '"1s"')
+        return fp.sweep(short, {"link.buffer": ["1bdp", "3B"]}, range(25), out=out, on=on, quiet=True)
 
 
 @pytest.fixture(autouse=True)
@@ -189,7 +190,7 @@ def test_a_head_that_is_silent_ends_the_sweep(
     assert len(there) == 2 * 2 and there.items() <= short.items()
 
 
-CASE = BASE, {"link.rate": ["2mbit"]}, range(800)
+CASE = TWO_FLOWS, {"link.rate": ["2mbit"]}, range(800)
 """Of 800 runs."""
 
 
@@ -220,7 +221,7 @@ HEAD = """
     import fairpace as fp
     import pytest
     from fairpace import _ray, _runs
-    from ray_cluster import BASE, cluster_of
+    from ray_cluster import TWO_FLOWS, cluster_of
 
     # what the cluster leaves behind without its head becomes a child of this process (prctl(2), PR_SET_CHILD_SUBREAPER)
     ctypes.CDLL(None).prctl(36, 1)
@@ -229,7 +230,7 @@ HEAD = """
         timer = threading.Timer(4.0, cluster.head_node.kill_gcs_server)
         timer.start()
         with pytest.raises(fp.InternalError, match="the head of Ray's cluster has not answered for "):
-            fp.sweep(BASE, None, range(100_000), out=sys.argv[1], on="ray", quiet=True)
+            fp.sweep(TWO_FLOWS, None, range(100_000), out=sys.argv[1], on="ray", quiet=True)
     # in less than this time Ray would end a process that is still connected
     time.sleep(70)
     for child in open(f"/proc/self/task/{os.getpid()}/children").read().split():
@@ -250,7 +251,7 @@ def test_the_head_of_the_cluster_is_killed_and_the_program_goes_on(tmp_path: Pat
 @long
 def test_a_cluster_without_memory_ends_the_sweep(tmp_path: Path) -> None:
     """Ray kills each worker as soon as a hundredth of the memory is in use."""
-    endless = BASE.replace('"60s"', '"20h"')
+    endless = TWO_FLOWS.replace('"60s"', '"20h"')
     with cluster_of(1, memory_usage_threshold=0.01, memory_monitor_refresh_ms=100):
         with pytest.raises(fp.InternalError, match="run 0 was lost 10 times, at last by OutOfMemoryError: "):
             fp.sweep(endless, None, range(2), out=tmp_path, on="ray", quiet=True)

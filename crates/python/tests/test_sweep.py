@@ -19,7 +19,7 @@ import pytest
 import fairpace as fp
 from fairpace import _fairpace, _local, _progress, _runs, _store
 
-BASE = """
+TWO_FLOWS = """
 title = "two flows"
 duration = "1s"
 [[link]]
@@ -54,7 +54,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_grid_is_all_combinations_and_the_seed_changes_first(tmp_path: Path) -> None:
-    made = fp.sweep(BASE, OVER, seeds=[7, 3], out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, OVER, seeds=[7, 3], out=tmp_path, quiet=True)
     runs = {row["run"]: (row["link.buffer"], row["flow.b.rtt"], row["seed"]) for row in rows(made)}
     assert [runs[run] for run in range(len(made))] == [
         ("1bdp", "20ms", 7), ("1bdp", "20ms", 3), ("1bdp", "50ms", 7), ("1bdp", "50ms", 3),
@@ -63,11 +63,11 @@ def test_a_grid_is_all_combinations_and_the_seed_changes_first(tmp_path: Path) -
 
 
 def test_the_numbers_are_those_of_single_runs(tmp_path: Path) -> None:
-    made = fp.sweep(BASE, OVER, seeds=[5], out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, OVER, seeds=[5], out=tmp_path, quiet=True)
     flows, links = rows(made), rows(made, "links")
     assert len(flows) == 8 and len(links) == 4
     for row in flows:
-        result = fp.run(BASE, set={"link.buffer": row["link.buffer"], "flow.b.rtt": row["flow.b.rtt"]}, seed=5)
+        result = fp.run(TWO_FLOWS, set={"link.buffer": row["link.buffer"], "flow.b.rtt": row["flow.b.rtt"]}, seed=5)
         of_flow = next(flow for flow in result.flows.to_pyarrow().to_pylist() if flow["flow"] == row["flow"])
         assert {key: row[key] for key in of_flow} == of_flow
         assert row["jain"] == result.jain
@@ -80,7 +80,7 @@ def test_the_numbers_are_those_of_single_runs(tmp_path: Path) -> None:
 
 def test_labels_name_changes_of_several_keys(tmp_path: Path) -> None:
     pair = {"bbr1/cubic": {"flow.1.cc": "bbr1", "flow.2.cc": "cubic"}, "reno/reno": {"flow.cc": "reno"}}
-    made = fp.sweep(BASE, {"pair": pair}, out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, {"pair": pair}, out=tmp_path, quiet=True)
     assert [(row["pair"], row["flow"], row["cc"]) for row in rows(made)] == [
         ("bbr1/cubic", "a", "bbr1"), ("bbr1/cubic", "b", "cubic"), ("reno/reno", "a", "reno"), ("reno/reno", "b", "reno"),
     ]  # fmt: skip
@@ -88,16 +88,16 @@ def test_labels_name_changes_of_several_keys(tmp_path: Path) -> None:
 
 def test_a_list_of_changes_is_a_run_each(tmp_path: Path) -> None:
     over: list[dict[str, object]] = [{"link.rate": "1mbit"}, {"link.rate": "2mbit", "flow.a.start": "500ms", "seed": 4}]
-    made = fp.sweep(BASE, over, out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, over, out=tmp_path, quiet=True)
     runs = [(row["link.rate"], row["flow.a.start"], row["seed"]) for row in rows(made) if row["flow"] == "a"]
     assert runs == [("1mbit", None, 1), ("2mbit", "500ms", 4)]
 
 
 def test_a_list_of_scenarios_is_a_run_each(tmp_path: Path) -> None:
     path = tmp_path / "scenario.toml"
-    path.write_text(BASE.replace("two flows", "in a file"))
-    changed = fp.Scenario.from_toml(BASE).set({"title": "changed", "seed": 9})
-    made = fp.sweep(scenarios=[BASE, path, changed], out=tmp_path / "out", quiet=True)
+    path.write_text(TWO_FLOWS.replace("two flows", "in a file"))
+    changed = fp.Scenario.from_toml(TWO_FLOWS).set({"title": "changed", "seed": 9})
+    made = fp.sweep(scenarios=[TWO_FLOWS, path, changed], out=tmp_path / "out", quiet=True)
     runs = [(row["run"], row["title"], row["seed"]) for row in rows(made) if row["flow"] == "a"]
     assert runs == [(0, "two flows", 1), (1, "in a file", 1), (2, "changed", 9)]
     assert {row["scenario_hash"] for row in rows(made)} == {changed.hash}
@@ -105,7 +105,7 @@ def test_a_list_of_scenarios_is_a_run_each(tmp_path: Path) -> None:
 
 def test_columns_have_the_kind_of_their_values(tmp_path: Path) -> None:
     over = {"bbr1.bw_window_rounds": [8, 10]} if _has_parameter("bbr1", "bw_window_rounds") else {"flow.count": [1, 2]}
-    made = fp.sweep(BASE, over, out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, over, out=tmp_path, quiet=True)
     key = next(iter(over))
     assert sorted({row[key] for row in rows(made)}) == over[key]
 
@@ -116,7 +116,7 @@ def _has_parameter(algorithm: str, parameter: str) -> bool:
 
 
 def test_a_failed_run_is_a_row_with_its_error(tmp_path: Path) -> None:
-    made = fp.sweep(BASE, {"link.buffer": ["1bdp", "3B"]}, seeds=[1, 2], out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, {"link.buffer": ["1bdp", "3B"]}, seeds=[1, 2], out=tmp_path, quiet=True)
     assert made.failed == 2 and len(made) == 4
     failed = [row for row in rows(made) if row["error"] is not None]
     assert [(row["run"], row["error_kind"]) for row in failed] == [(2, "usage"), (3, "usage")]
@@ -127,7 +127,7 @@ def test_a_failed_run_is_a_row_with_its_error(tmp_path: Path) -> None:
 
 
 def test_an_error_has_all_that_is_wrong_and_what_to_write(tmp_path: Path) -> None:
-    broken = BASE.replace("2mbit", "2mbps").replace("cubic", "cubik")
+    broken = TWO_FLOWS.replace("2mbit", "2mbps").replace("cubic", "cubik")
     [row] = rows(fp.sweep(scenarios=[broken], out=tmp_path, quiet=True))
     first, second = row["error"].split("\n")
     assert first.startswith("scenario 0:5:8: ") and "ambiguous" in first
@@ -136,7 +136,7 @@ def test_an_error_has_all_that_is_wrong_and_what_to_write(tmp_path: Path) -> Non
 
 def test_arrays_of_numpy_are_values_and_seeds(tmp_path: Path) -> None:
     numpy = pytest.importorskip("numpy")
-    made = fp.sweep(BASE, {"flow.count": numpy.array([1, 2])}, numpy.arange(3, 5), out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, {"flow.count": numpy.array([1, 2])}, numpy.arange(3, 5), out=tmp_path, quiet=True)
     found = {(row["flow.count"], row["seed"]) for row in rows(made)}
     assert found == {(1, 3), (1, 4), (2, 3), (2, 4)}
 
@@ -144,7 +144,7 @@ def test_arrays_of_numpy_are_values_and_seeds(tmp_path: Path) -> None:
 def test_without_ray_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(fp.UnsupportedError, match=r"pip install 'fairpace\[ray\]'"):
-        fp.sweep(BASE, out=tmp_path / "out", on="ray", quiet=True)
+        fp.sweep(TWO_FLOWS, out=tmp_path / "out", on="ray", quiet=True)
     assert not (tmp_path / "out").exists()
 
 
@@ -160,12 +160,12 @@ def test_a_notebook_has_one_line_that_changes(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
     monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", module)
-    fp.sweep(BASE, out=tmp_path)
+    fp.sweep(TWO_FLOWS, out=tmp_path)
     assert lines[-1].startswith("1 of 1 runs, 100 %")
 
 
 def test_if_all_runs_fail_there_are_rows_of_errors_alone(tmp_path: Path) -> None:
-    made = fp.sweep(BASE, {"link.buffer": ["3B"]}, out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, {"link.buffer": ["3B"]}, out=tmp_path, quiet=True)
     assert made.failed == 1 and [row["flow"] for row in rows(made)] == [None]
     assert rows(made, "links") == []
 
@@ -174,9 +174,9 @@ def test_if_all_runs_fail_there_are_rows_of_errors_alone(tmp_path: Path) -> None
 def test_the_files_are_the_same_whatever_the_number_of_jobs_and_the_size_of_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fp.sweep(BASE, OVER, range(5), out=tmp_path / "a", jobs=1, quiet=True)
+    fp.sweep(TWO_FLOWS, OVER, range(5), out=tmp_path / "a", jobs=1, quiet=True)
     monkeypatch.setattr(_local.Local, "piece_packets", lambda *_: 1.0)
-    fp.sweep(BASE, OVER, range(5), out=tmp_path / "b", jobs=3, quiet=True)
+    fp.sweep(TWO_FLOWS, OVER, range(5), out=tmp_path / "b", jobs=3, quiet=True)
     a, b = files(tmp_path / "a"), files(tmp_path / "b")
     assert a == b
     assert len(a) == 2 * 5 + 1, "20 runs in parts of 4, in two tables, and the manifest"
@@ -184,7 +184,7 @@ def test_the_files_are_the_same_whatever_the_number_of_jobs_and_the_size_of_piec
 
 @pytest.mark.usefixtures("small_parts")
 def test_parts_that_are_there_are_not_made_again(tmp_path: Path) -> None:
-    first = fp.sweep(BASE, OVER, range(5), out=tmp_path, quiet=True)
+    first = fp.sweep(TWO_FLOWS, OVER, range(5), out=tmp_path, quiet=True)
     before = files(tmp_path)
     for path in sorted((tmp_path / "flows").iterdir())[1:3]:
         path.unlink()
@@ -192,16 +192,16 @@ def test_parts_that_are_there_are_not_made_again(tmp_path: Path) -> None:
         damaged.write_bytes(damaged.read_bytes()[:100])
     with pytest.raises(fp.OutputError, match=f"{damaged.name} cannot be read.*makes a damaged file again"):
         first.to_arrow("links")
-    second = fp.sweep(BASE, OVER, range(5), out=tmp_path, quiet=True)
-    third = fp.sweep(BASE, OVER, range(5), out=tmp_path, quiet=True)
+    second = fp.sweep(TWO_FLOWS, OVER, range(5), out=tmp_path, quiet=True)
+    third = fp.sweep(TWO_FLOWS, OVER, range(5), out=tmp_path, quiet=True)
     assert (first.made, second.made, third.made) == (20, 16, 0)
     assert files(tmp_path) == before
 
 
 def test_failures_are_counted_again_after_an_interruption(tmp_path: Path) -> None:
     over = {"link.buffer": ["1bdp", "3B"]}
-    fp.sweep(BASE, over, out=tmp_path, quiet=True)
-    again = fp.sweep(BASE, over, out=tmp_path, quiet=True)
+    fp.sweep(TWO_FLOWS, over, out=tmp_path, quiet=True)
+    again = fp.sweep(TWO_FLOWS, over, out=tmp_path, quiet=True)
     assert (again.made, again.failed) == (0, 1)
 
 
@@ -216,7 +216,7 @@ def test_parts_with_an_error_of_a_kind_are_made_again_where_asked(tmp_path: Path
         return _fairpace.failed_rows(piece.first, piece.jobs, piece.columns, piece.values, why), 0.0
 
     def sweep(out: str, retry: Any = None) -> tuple[int, int | None]:
-        made = fp.sweep(BASE, over, range(5), out=tmp_path / out, retry=retry, quiet=True)
+        made = fp.sweep(TWO_FLOWS, over, range(5), out=tmp_path / out, retry=retry, quiet=True)
         return made.made, made.failed
 
     # a part with runs that fail and others, one in which all fail, and parts of others alone
@@ -246,14 +246,14 @@ DRIVER = """
     import fairpace as fp
     from fairpace import _runs
     _runs.MOST_RUNS = 20
-    base = open(sys.argv[1]).read()
-    fp.sweep(base, {"duration": ["20s"]}, range(400), out=sys.argv[2], jobs=2, quiet=True)
+    scenario = open(sys.argv[1]).read()
+    fp.sweep(scenario, {"duration": ["20s"]}, range(400), out=sys.argv[2], jobs=2, quiet=True)
 """
 
 
 def start_driver(tmp_path: Path, out: Path) -> subprocess.Popen[bytes]:
-    scenario = tmp_path / "base.toml"
-    scenario.write_text(BASE)
+    scenario = tmp_path / "sweep.toml"
+    scenario.write_text(TWO_FLOWS)
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(DRIVER), str(scenario), str(out)])
 
 
@@ -281,24 +281,24 @@ def test_an_interrupted_sweep_is_continued_and_ends_with_the_same_files(tmp_path
 
 
 def test_another_sweep_or_build_in_the_same_folder_is_an_error(tmp_path: Path) -> None:
-    fp.sweep(BASE, OVER, out=tmp_path, quiet=True)
+    fp.sweep(TWO_FLOWS, OVER, out=tmp_path, quiet=True)
     with pytest.raises(fp.UsageError, match=r"another sweep: its scenarios or values differ; name another folder"):
-        fp.sweep(BASE, {**OVER, "link.buffer": ["1bdp", "2bdp"]}, out=tmp_path, quiet=True)
+        fp.sweep(TWO_FLOWS, {**OVER, "link.buffer": ["1bdp", "2bdp"]}, out=tmp_path, quiet=True)
     with pytest.raises(fp.UsageError, match="another sweep: it has seeds = None, and this one 2"):
-        fp.sweep(BASE, OVER, seeds=[1, 2], out=tmp_path, quiet=True)
+        fp.sweep(TWO_FLOWS, OVER, seeds=[1, 2], out=tmp_path, quiet=True)
     manifest = json.loads((tmp_path / "sweep.json").read_text())
     (tmp_path / "sweep.json").write_text(json.dumps({**manifest, "commit": "0123abc"}))
     with pytest.raises(fp.UsageError, match="are of commit 0123abc, and this is"):
-        fp.sweep(BASE, OVER, out=tmp_path, quiet=True)
+        fp.sweep(TWO_FLOWS, OVER, out=tmp_path, quiet=True)
     (tmp_path / "sweep.json").unlink()
     with pytest.raises(fp.UsageError, match="has files that are not of this sweep"):
-        fp.sweep(BASE, OVER, out=tmp_path, quiet=True)
+        fp.sweep(TWO_FLOWS, OVER, out=tmp_path, quiet=True)
 
 
 def test_other_data_frames_scan_the_data_set(tmp_path: Path) -> None:
     duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
     dataset = pytest.importorskip("pyarrow.dataset")
-    made = fp.sweep(BASE, OVER, range(3), out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, OVER, range(3), out=tmp_path, quiet=True)
     expected = len(rows(made))
     assert made.scan().select(polars.len()).collect().item() == expected
     assert polars.scan_parquet(tmp_path / "flows").select(polars.len()).collect().item() == expected
@@ -308,9 +308,9 @@ def test_other_data_frames_scan_the_data_set(tmp_path: Path) -> None:
 
 def test_a_data_set_may_be_where_fsspec_reaches(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
-    made = fp.sweep(BASE, OVER, out="memory://sweeps/one", quiet=True)
-    again = fp.sweep(BASE, OVER, out="memory://sweeps/one", quiet=True)
-    local = fp.sweep(BASE, OVER, out=f"file://{tmp_path}", quiet=True)
+    made = fp.sweep(TWO_FLOWS, OVER, out="memory://sweeps/one", quiet=True)
+    again = fp.sweep(TWO_FLOWS, OVER, out="memory://sweeps/one", quiet=True)
+    local = fp.sweep(TWO_FLOWS, OVER, out=f"file://{tmp_path}", quiet=True)
     assert (made.made, again.made) == (4, 0)
     assert rows(made) == rows(local)
     assert made.scan().collect().equals(local.scan().collect()), "polars has no such protocol: it is read as a whole"
@@ -322,9 +322,9 @@ def test_a_data_set_may_be_where_fsspec_reaches(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(fp.OutputError, match="name another folder"):
-        fp.sweep(BASE, out=tmp_path / "file" / "out", quiet=True)
+        fp.sweep(TWO_FLOWS, out=tmp_path / "file" / "out", quiet=True)
     with pytest.raises(fp.UnsupportedError, match="name a folder"):
-        fp.sweep(BASE, out="nowhere://x", quiet=True)
+        fp.sweep(TWO_FLOWS, out="nowhere://x", quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_with_a_remedy(tmp_path: Pat
 )
 def test_a_wrong_sweep_is_an_error_of_the_sweep(tmp_path: Path, arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(fp.UsageError, match=words):
-        fp.sweep(BASE, out=tmp_path / "out", quiet=True, **arguments)
+        fp.sweep(TWO_FLOWS, out=tmp_path / "out", quiet=True, **arguments)
     assert not (tmp_path / "out").exists()
 
 
@@ -359,12 +359,12 @@ def test_a_wrong_sweep_is_an_error_of_the_sweep(tmp_path: Path, arguments: dict[
         {"over": ({} for _ in range(3))},
         {"seeds": 3},
         {"seeds": ["1"]},
-        {"scenarios": [BASE]},
+        {"scenarios": [TWO_FLOWS]},
     ],
 )
 def test_a_wrong_type_is_a_type_error(tmp_path: Path, arguments: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
-        fp.sweep(BASE, out=tmp_path / "out", quiet=True, **arguments)
+        fp.sweep(TWO_FLOWS, out=tmp_path / "out", quiet=True, **arguments)
     with pytest.raises(TypeError):
         fp.sweep(out=tmp_path / "out", quiet=True, scenarios=[3])  # type: ignore[list-item]
 
@@ -377,13 +377,13 @@ def test_there_is_no_sweep_in_an_empty_folder(tmp_path: Path) -> None:
         with pytest.raises(fp.UsageError, match="is not of a sweep"):
             fp.Sweep(tmp_path)
         with pytest.raises(fp.UsageError, match="is not of a sweep"):
-            fp.sweep(BASE, out=tmp_path, quiet=True)
+            fp.sweep(TWO_FLOWS, out=tmp_path, quiet=True)
 
 
 def test_a_data_set_is_read_whatever_its_folder_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a[1]", "b*?", "c"):
-        made = fp.sweep(BASE, out=name, quiet=True)
+        made = fp.sweep(TWO_FLOWS, out=name, quiet=True)
         monkeypatch.chdir("/")
         assert made.scan().collect().height == len(made.to_arrow()) == 2
         duckdb = pytest.importorskip("duckdb")
@@ -405,18 +405,18 @@ def test_without_a_usual_stderr_a_sweep_is_made(tmp_path: Path, monkeypatch: pyt
             pass
 
     monkeypatch.setattr(sys, "stderr", None)
-    assert fp.sweep(BASE, out=tmp_path / "a").made == 1
+    assert fp.sweep(TWO_FLOWS, out=tmp_path / "a").made == 1
     log = Log()
     monkeypatch.setattr(sys, "stderr", log)
-    assert fp.sweep(BASE, out=tmp_path / "b").made == 1
+    assert fp.sweep(TWO_FLOWS, out=tmp_path / "b").made == 1
     assert log.text.startswith("1 of 1 runs, 100 %")
 
 
 def test_parts_are_bounded_in_runs_and_in_packets() -> None:
-    cheap = list(_runs.runs_of(BASE, None, range(2500), None).parts())
+    cheap = list(_runs.runs_of(TWO_FLOWS, None, range(2500), None).parts())
     assert [(part.first, len(part.costs)) for part in cheap] == [(0, 1000), (1000, 1000), (2000, 500)]
     # 10 Gbit/s for 60 s: 50 million packets each
-    long = _runs.runs_of(BASE, {"link.rate": ["10gbit"], "duration": ["60s"]}, range(40), None)
+    long = _runs.runs_of(TWO_FLOWS, {"link.rate": ["10gbit"], "duration": ["60s"]}, range(40), None)
     assert [len(part.costs) for part in long.parts()] == [20, 20]
     piece = next(iter(long.parts())).pieces(120e6)
     assert [len(indices) for indices in piece] == [2] * 10
@@ -425,7 +425,7 @@ def test_parts_are_bounded_in_runs_and_in_packets() -> None:
 def test_a_million_runs_take_no_memory() -> None:
     over: dict[str, Any] = {"flow.a.start": [f"{ms}ms" for ms in range(100)], "link.buffer": ["1bdp", "2bdp"]}
     tracemalloc.start()
-    runs = _runs.runs_of(BASE, over, range(5000), None)
+    runs = _runs.runs_of(TWO_FLOWS, over, range(5000), None)
     assert len(runs) == 1_000_000
     (_, _, sets), values = runs.job(999_999)
     assert sets == [("flow.a.start", "99ms"), ("link.buffer", "2bdp"), ("seed", "4999")] and values == ["99ms", "2bdp"]
@@ -439,18 +439,18 @@ def test_a_million_runs_take_no_memory() -> None:
 GROWTH = """
     import resource, sys
     import fairpace as fp
-    base = open(sys.argv[1]).read()
+    scenario = open(sys.argv[1]).read()
     # the first parts fill all buffers
-    fp.sweep(base, None, range(2000), out=sys.argv[2] + "/a", quiet=True)
+    fp.sweep(scenario, None, range(2000), out=sys.argv[2] + "/a", quiet=True)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    fp.sweep(base, None, range(20000), out=sys.argv[2] + "/b", quiet=True)
+    fp.sweep(scenario, None, range(20000), out=sys.argv[2] + "/b", quiet=True)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
 def test_memory_does_not_grow_with_the_number_of_runs(tmp_path: Path) -> None:
-    scenario = tmp_path / "base.toml"
-    scenario.write_text(BASE.replace("1s", "100ms").replace("2mbit", "100kbit").replace("1bdp", "20kB"))
+    scenario = tmp_path / "sweep.toml"
+    scenario.write_text(TWO_FLOWS.replace("1s", "100ms").replace("2mbit", "100kbit").replace("1bdp", "20kB"))
     command = [sys.executable, "-c", textwrap.dedent(GROWTH), str(scenario), str(tmp_path)]
     growth_kb = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     # 18,000 runs of 300 bytes would be 5 MB, and their rows in memory 20 MB
@@ -469,9 +469,9 @@ def test_the_line_of_progress_says_rate_and_time_left() -> None:
 
 
 def test_progress_is_shown_on_standard_error_unless_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    fp.sweep(BASE, out=tmp_path / "a", quiet=True)
+    fp.sweep(TWO_FLOWS, out=tmp_path / "a", quiet=True)
     assert capfd.readouterr() == ("", "")
-    fp.sweep(BASE, out=tmp_path / "b")
+    fp.sweep(TWO_FLOWS, out=tmp_path / "b")
     shown = capfd.readouterr()
     assert shown.out == "" and shown.err.startswith("1 of 1 runs, 100 %")
 
@@ -510,7 +510,7 @@ def test_two_cores_are_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     simulate = _local.simulate
     monkeypatch.setattr(_local, "simulate", counted)
     begun = time.perf_counter()
-    made = fp.sweep(BASE, None, range(3000), out=tmp_path, jobs=2, quiet=True)
+    made = fp.sweep(TWO_FLOWS, None, range(3000), out=tmp_path, jobs=2, quiet=True)
     wall_s = time.perf_counter() - begun
     assert len(made) == 3000
     # 97 % in 10,000 runs (docs/scale.md); starting and ending takes more of a short sweep

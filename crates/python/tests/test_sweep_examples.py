@@ -30,15 +30,15 @@ def along_each_axis(over: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize(("name", "base", "runs"), [("fabric_grid", "PATH", 972), ("duels", "DUEL", None)])
-def test_an_example_has_the_runs_that_it_says(name: str, base: str, runs: int | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "scenario", "runs"), [("fabric_grid", "PATH", 972), ("duels", "DUEL", None)])
+def test_an_example_has_the_runs_that_it_says(name: str, scenario: str, runs: int | None, tmp_path: Path) -> None:
     pytest.importorskip("polars")
     example = runpy.run_path(str(EXAMPLES / f"{name}.py"))
     size = 1
     for values in example["over"].values():
         size *= len(values)
     assert runs in (size, None)
-    short = fp.Scenario.from_toml(example[base]).set({"duration": "2500ms", "interval": "1s", "window.from": "0s"})
+    short = fp.Scenario.from_toml(example[scenario]).set({"duration": "2500ms", "interval": "1s", "window.from": "0s"})
     changes = along_each_axis(example["over"])
     # the fastest links take minutes in a build for tests
     slow = [change | {"link.rate": "10mbit"} for change in changes]

@@ -151,7 +151,7 @@ pub struct Key {
     pub name: &'static str,
     /// What it holds.
     pub kind: Kind,
-    /// Smallest value, in the base unit (ns, bit/s, B); for text, characters.
+    /// Smallest value, in the stored unit (ns, bit/s, B); for text, characters.
     pub least: u64,
     /// Largest value.
     pub most: u64,

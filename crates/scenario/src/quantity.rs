@@ -1,22 +1,22 @@
 //! Numbers with their unit: "100mbit", "50ms", "2MB", "100pkts", "1.5bdp", "50/s".
 //!
 //! Decimal fractions are exact: nothing passes through floating point, so that a value means the same on
-//! every machine. A value is rounded to its base unit (nanosecond, bit per second, byte).
+//! every machine. A value is rounded to the unit in which it is stored (nanosecond, bit per second, byte).
 
 use std::time::Duration;
 
 /// What a quantity measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
-    /// Base unit: the nanosecond.
+    /// Stored in nanoseconds.
     Time,
-    /// Base unit: the bit per second.
+    /// Stored in bits per second.
     Rate,
-    /// Base unit: the byte.
+    /// Stored in bytes.
     Size,
-    /// Base unit: the billionth, of a whole.
+    /// Stored in billionths of a whole.
     Share,
-    /// Base unit: the thousandth per second.
+    /// Stored in thousandths per second.
     Frequency,
 }
 
@@ -24,7 +24,7 @@ impl Dimension {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Time, Self::Rate, Self::Size, Self::Share, Self::Frequency];
 
-    /// Units from the smallest to the largest, with their factor to the base unit.
+    /// Units from the smallest to the largest, with their factor to the stored unit.
     const fn units(self) -> &'static [(&'static str, u64)] {
         match self {
             Self::Time => &[
@@ -166,7 +166,7 @@ pub(crate) fn decimal(text: &str, factor: u64) -> Option<u64> {
     Some(Decimal::parse(text)?.times(factor.into()))
 }
 
-/// Reads a quantity, in its base unit.
+/// Reads a quantity, in its stored unit.
 ///
 /// # Errors
 /// When `text` is not a number followed by a unit of this dimension, or is negative.
@@ -242,7 +242,7 @@ pub fn parse_time(text: &str) -> Result<Duration, NotAQuantity> {
     parse(text, Dimension::Time).map(Duration::from_nanos)
 }
 
-/// Reads steps, such as "10s 50mbit, 20s 0": times and values in their base units.
+/// Reads steps, such as "10s 50mbit, 20s 0": times and values in their stored units.
 ///
 /// # Errors
 /// When a step is not a time and a quantity of this dimension.
@@ -443,7 +443,7 @@ pub fn show_time(time: Duration) -> String {
     show(ns(time), Dimension::Time)
 }
 
-/// A time in ns, the base unit of times; 584 years and more are `u64::MAX`.
+/// A time in ns, the stored unit of times; 584 years and more are `u64::MAX`.
 #[must_use]
 pub fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)

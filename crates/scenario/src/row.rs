@@ -146,7 +146,7 @@ impl<S> Row<S> {
         Self { key: Key::new(Section::Flow, name, kind, meaning), access }
     }
 
-    /// Its smallest and largest value, in base units; for text, in characters; for lists, in items.
+    /// Its smallest and largest value, in stored units; for text, in characters; for lists, in items.
     pub(crate) const fn range(self, least: u64, most: u64) -> Self {
         Self { key: Key { least, most, ..self.key }, ..self }
     }

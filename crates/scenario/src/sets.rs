@@ -90,21 +90,21 @@ impl Sources {
 
     /// Adds a change and returns the spans of its key and value.
     fn add(&mut self, set: &Set) -> (Range<usize>, Range<usize>) {
-        let base = self.sets.last().map_or(self.length, |(base, text)| base + text.len()) + 1;
+        let start = self.sets.last().map_or(self.length, |(start, text)| start + text.len()) + 1;
         let (name, text, value_at) = match set.argument {
             Some(name) => (name, set.value.clone(), 0),
             None => ("--set", format!("{}={}", set.key, set.value), set.key.len() + 1),
         };
-        let end = base + text.len();
-        self.sets.push((base, Text::new(name, &text)));
+        let end = start + text.len();
+        self.sets.push((start, Text::new(name, &text)));
         // the value's own argument shows no key: point at the value for both
-        (base..if value_at == 0 { end } else { base + set.key.len() }, base + value_at..end)
+        (start..if value_at == 0 { end } else { start + set.key.len() }, start + value_at..end)
     }
 
     /// The text that a span lies in, and the span within it.
     pub(crate) fn locate(&self, span: Range<usize>) -> (&Text, Range<usize>) {
-        match self.sets.iter().rev().find(|(base, _)| span.start >= *base) {
-            Some((base, text)) => (text, span.start - base..span.end.saturating_sub(*base)),
+        match self.sets.iter().rev().find(|(start, _)| span.start >= *start) {
+            Some((start, text)) => (text, span.start - start..span.end.saturating_sub(*start)),
             None => (&self.file, span),
         }
     }

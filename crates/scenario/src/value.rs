@@ -8,7 +8,7 @@ use crate::files::{Sizes, Trace};
 use crate::key::{Key, Kind};
 use crate::quantity::{Buffer, BurstLength, Dimension, Limit, show, show_limit, show_steps, show_time};
 
-/// The value of a key, in base units (ns, bit/s, B).
+/// The value of a key, in stored units (ns, bit/s, B).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Text(String),

@@ -1,4 +1,4 @@
-//! Algorithms that are bad on purpose: each is a sound algorithm with one fault. What it fails, and its base
+//! Algorithms that are bad on purpose: each is a sound algorithm with one fault. What it fails, and its parent
 //! passes, is exactly what `evaluation/bad/fails.toml` says, and each criterion is shown by one of them to
 //! detect a fault.
 
@@ -17,8 +17,8 @@ type Criteria = BTreeSet<String>;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
-    /// Of each base the criteria that it fails.
-    base: BTreeMap<String, Criteria>,
+    /// Of each parent the criteria that it fails.
+    parent: BTreeMap<String, Criteria>,
     bad: BTreeMap<String, Bad>,
 }
 
@@ -28,13 +28,13 @@ struct Bad {
     /// The fault in a few words.
     #[serde(rename = "what")]
     _what: String,
-    base: String,
+    parent: String,
     /// Why the fault leads to `fails`.
     #[serde(rename = "why")]
     _why: String,
-    /// What it fails and its base passes.
+    /// What it fails and its parent passes.
     fails: Criteria,
-    /// What it passes and its base fails.
+    /// What it passes and its parent fails.
     #[serde(default)]
     passes: Criteria,
 }
@@ -74,7 +74,7 @@ fn each_fault_fails_exactly_its_criteria() {
         .map(|name| folder().join(format!("bad/{name}.h")).display().to_string())
         .collect();
     let mut words = vec!["evaluate"];
-    words.extend(expected.base.keys().map(String::as_str));
+    words.extend(expected.parent.keys().map(String::as_str));
     words.extend(headers.iter().map(String::as_str));
     // with the first seed an algorithm that never backs off is in a long timeout by chance at 50 % of loss
     words.extend(["--beside", "none", "--quick", "--seed", "2", "--json", "--criterion"]);
@@ -90,13 +90,13 @@ fn each_fault_fails_exactly_its_criteria() {
         }
     };
     let mut detected = Criteria::new();
-    for (name, fails) in &expected.base {
+    for (name, fails) in &expected.parent {
         compare(name, "fails", &failed[name], fails);
     }
     for (name, bad) in &expected.bad {
-        let (of_bad, of_base) = (&failed[name], &failed[&bad.base]);
-        let fails: Criteria = of_bad.difference(of_base).cloned().collect();
-        let passes = of_base.difference(of_bad).cloned().collect();
+        let (of_bad, of_parent) = (&failed[name], &failed[&bad.parent]);
+        let fails: Criteria = of_bad.difference(of_parent).cloned().collect();
+        let passes = of_parent.difference(of_bad).cloned().collect();
         compare(name, "fails", &fails, &bad.fails);
         compare(name, "passes", &passes, &bad.passes);
         detected.extend(fails);

@@ -27,9 +27,9 @@ fn section(page: &mut String, algorithm: Algorithm) {
     let preset = algorithm.preset();
     match &preset {
         Some(preset) => {
-            let base = preset.algorithm;
+            let parent = preset.algorithm;
             let _ =
-                write!(page, " The code is that of [`{base}`](#{base}), with these defaults instead:\n\n");
+                write!(page, " The code is that of [`{parent}`](#{parent}), with these defaults instead:\n\n");
         }
         None => {
             let _ = write!(page, " The code is [`cc/{name}.h`](../../cc/{name}.h).\n\n");
@@ -40,7 +40,7 @@ fn section(page: &mut String, algorithm: Algorithm) {
         let is_set = |settings: &str| {
             settings.split_whitespace().any(|setting| setting.split('=').next() == Some(parameter.name))
         };
-        // a preset shows what differs from its base
+        // a preset shows what differs from its parent
         if preset.as_ref().is_some_and(|preset| !is_set(preset.settings)) {
             continue;
         }

@@ -1,7 +1,7 @@
 //! DualPI2, the coupled dual-queue AQM of L4S (RFC 9332, appendix A).
 //!
 //! ECT(1) and CE packets go to the queue L, all others to C (RFC 9331, section 5.1). A PI controller holds
-//! the delay of C near its target by a base probability p':
+//! the delay of C near its target by a probability p':
 //!
 //!   C   drops, or marks if ECT(0), with p'^2: the window of a Classic flow is about 1 / sqrt(p'^2)
 //!   L   marks with the larger of k p' and a ramp over its own delay: the window of a Scalable flow is 2 / p
@@ -33,8 +33,8 @@ const MOST_L: f64 = 1.0;
 /// The controller of C, and what it makes of both queues.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Control {
-    /// p', the base probability.
-    base: f64,
+    /// p', the probability of which the marking and the drop probability are made.
+    p_prime: f64,
     /// The delay at the last update, s.
     delay_old_s: f64,
     next_update: Nanos,
@@ -181,7 +181,7 @@ impl<T> DualPi2Queue<T> {
     /// p_C, the probability in C.
     #[inline]
     fn classic(&self) -> f64 {
-        self.control.base * self.control.base
+        self.control.p_prime * self.control.p_prime
     }
 
     /// p_Cmax, at which L saturates.
@@ -193,7 +193,7 @@ impl<T> DualPi2Queue<T> {
     /// p_CL, the probability in L by the coupling.
     #[inline]
     fn coupled(&self) -> f64 {
-        self.control.base * f64::from(self.settings.coupling.max(1))
+        self.control.p_prime * f64::from(self.settings.coupling.max(1))
     }
 
     /// p'_L, the probability in L by its own delay: a ramp, or a step if its range is 0.
@@ -239,7 +239,7 @@ impl Control {
         let update_ns = settings.update_ns().max(MS);
         let rtt_max_s = seconds(settings.rtt_max_ns.max(MS));
         Control {
-            base: 0.0,
+            p_prime: 0.0,
             delay_old_s: 0.0,
             next_update: update_ns,
             update_ns,
@@ -264,7 +264,7 @@ impl Control {
     /// RFC 9332, appendix A.1, dualpi2_update.
     fn update(&mut self, delay_s: f64) {
         let step = self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - self.delay_old_s);
-        self.base = (self.base + step).clamp(0.0, 1.0);
+        self.p_prime = (self.p_prime + step).clamp(0.0, 1.0);
         self.delay_old_s = delay_s;
     }
 
@@ -280,8 +280,8 @@ impl Control {
         let negative = if more > 0.0 { (-first / more).floor().clamp(0.0, n) } else { n };
         // the sum of first + more i for i = 1 .. k
         let sum = |k: f64| first * k + more * k * (k + 1.0) / 2.0;
-        self.base = (self.base + sum(negative)).clamp(0.0, 1.0);
-        self.base = (self.base + sum(n) - sum(negative)).clamp(0.0, 1.0);
+        self.p_prime = (self.p_prime + sum(negative)).clamp(0.0, 1.0);
+        self.p_prime = (self.p_prime + sum(n) - sum(negative)).clamp(0.0, 1.0);
         self.delay_old_s = delay_s + n * grows_s;
     }
 }
@@ -306,10 +306,10 @@ mod tests {
         Packet { ecn, ..packet(1514, payload) }
     }
 
-    /// A queue with a held base probability.
-    fn held(base: f64) -> DualPi2Queue<u32> {
+    /// A queue with a held probability p'.
+    fn held(p_prime: f64) -> DualPi2Queue<u32> {
         let mut q = queue(DualPi2::default());
-        q.control = Control { base, next_update: Nanos::MAX, ..q.control };
+        q.control = Control { p_prime, next_update: Nanos::MAX, ..q.control };
         q
     }
 
@@ -333,25 +333,25 @@ mod tests {
             expected += 0.15 * (delay_s - 0.015) + 3.0 * (delay_s - old);
             expected = f64::max(expected, 0.0);
             old = delay_s;
-            assert!((control.base - expected).abs() < 1e-12, "{delay_s}: {} {expected}", control.base);
+            assert!((control.p_prime - expected).abs() < 1e-12, "{delay_s}: {} {expected}", control.p_prime);
         }
         control.update(10.0);
-        assert_eq!(control.base, 1.0);
+        assert_eq!(control.p_prime, 1.0);
     }
 
     #[test]
     fn missed_updates_give_what_updates_in_time_give() {
-        for (base, oldest) in
+        for (p_prime, oldest) in
             [(0.9, None), (0.3, Some(0)), (0.0, Some(5 * MS)), (0.01, Some(90 * MS)), (1.0, Some(0))]
         {
-            let begin = Control { base, next_update: 100 * MS, ..Control::new(DualPi2::default()) };
+            let begin = Control { p_prime, next_update: 100 * MS, ..Control::new(DualPi2::default()) };
             for updates in [0, 1, 2, 7, 40, 500] {
                 let (mut often, mut once) = (begin, begin);
                 (0..=updates).for_each(|n| often.catch_up(100 * MS + n * 15 * MS, oldest));
                 once.catch_up(100 * MS + updates * 15 * MS, oldest);
                 assert_eq!(often.next_update, once.next_update);
                 assert!((often.delay_old_s - once.delay_old_s).abs() < 1e-9);
-                assert!((often.base - once.base).abs() < 1e-9, "{base} {updates}: {often:?} {once:?}");
+                assert!((often.p_prime - once.p_prime).abs() < 1e-9, "{p_prime} {updates}: {often:?} {once:?}");
             }
         }
     }
@@ -406,8 +406,8 @@ mod tests {
     }
 
     /// Of 1000 packets that pass without delay: those that are marked, and those that are dropped.
-    fn signals(base: f64, ecn: EcnField) -> (usize, usize) {
-        let (mut q, mut recorded) = (held(base), Recorded::default());
+    fn signals(p_prime: f64, ecn: EcnField) -> (usize, usize) {
+        let (mut q, mut recorded) = (held(p_prime), Recorded::default());
         for i in 0..1000 {
             q.enqueue(0, of(ecn, i), &mut recorded).unwrap();
             q.dequeue(0, &mut recorded);
@@ -430,12 +430,12 @@ mod tests {
     #[test]
     fn in_overload_both_queues_drop_alike_though_packets_are_ecn_capable() {
         // RFC 9332, appendix A.2: p' = 1/2 saturates L, and p_C = p_Cmax = 1/4; p' = 60 %: 36 %
-        for (base, dropped) in [(0.5, 250), (0.6, 360)] {
+        for (p_prime, dropped) in [(0.5, 250), (0.6, 360)] {
             for ecn in [EcnField::NotEct, EcnField::Ect0, EcnField::Ect1] {
-                let seen = signals(base, ecn);
-                assert!(seen.1.abs_diff(dropped) <= 1, "{base} {ecn:?}: {seen:?}");
+                let seen = signals(p_prime, ecn);
+                assert!(seen.1.abs_diff(dropped) <= 1, "{p_prime} {ecn:?}: {seen:?}");
                 let marked = if ecn == EcnField::Ect1 { 1000 - seen.1 } else { 0 };
-                assert_eq!(seen.0, marked, "{base} {ecn:?}");
+                assert_eq!(seen.0, marked, "{p_prime} {ecn:?}");
             }
         }
         assert_eq!(signals(0.499, EcnField::Ect0).1, 0);
@@ -501,7 +501,7 @@ mod tests {
                         let _ = q.enqueue(now, Packet { ecn, ..packet(i32::MAX as u32, 0) }, &mut recorded);
                     }
                     let _ = q.dequeue(now, &mut recorded);
-                    assert!((0.0..=1.0).contains(&q.control.base), "{settings:?}");
+                    assert!((0.0..=1.0).contains(&q.control.p_prime), "{settings:?}");
                 }
             }
         }

@@ -117,8 +117,8 @@ class _Axis:
 class _Grid:
     """Each value of each axis with each of all others; the last axis changes first."""
 
-    def __init__(self, base: Scenario, over: Mapping[str, Axis]) -> None:
-        self._base, self._hash = base._source(), base.hash
+    def __init__(self, scenario: Scenario, over: Mapping[str, Axis]) -> None:
+        self._scenario, self._hash = scenario._source(), scenario.hash
         self._axes = [_Axis.of(name, axis) for name, axis in over.items()]
         self.columns = [(axis.name, axis.kind) for axis in self._axes]
         every = (change for axis in self._axes for changes in axis.changes for change in changes)
@@ -126,7 +126,7 @@ class _Grid:
         for name, axis in zip(over, self._axes):
             # the values of a key differ in nothing else; labels may have a key each
             for changes in axis.changes if isinstance(over[name], Mapping) else axis.changes[:1]:
-                _known_keys(base, changes)
+                _known_keys(scenario, changes)
 
     def __len__(self) -> int:
         size = 1
@@ -135,7 +135,7 @@ class _Grid:
         return size
 
     def __getitem__(self, index: int) -> tuple[Job, Values]:
-        name, text, sets = self._base
+        name, text, sets = self._scenario
         places = []
         for axis in reversed(self._axes):
             index, place = divmod(index, len(axis.labels))
@@ -146,7 +146,7 @@ class _Grid:
         return (name, text, sets + changes), values
 
     def content(self) -> Iterator[str]:
-        yield json.dumps([self._base, self._hash])
+        yield json.dumps([self._scenario, self._hash])
         for axis in self._axes:
             yield json.dumps([axis.name, axis.kind, axis.labels, axis.changes])
 
@@ -154,8 +154,8 @@ class _Grid:
 class _Listed:
     """A list of changes to one scenario."""
 
-    def __init__(self, base: Scenario, over: Sequence[Mapping[str, object]]) -> None:
-        self._base, self._hash, self._over = base._source(), base.hash, over
+    def __init__(self, scenario: Scenario, over: Sequence[Mapping[str, object]]) -> None:
+        self._scenario, self._hash, self._over = scenario._source(), scenario.hash, over
         kinds: dict[str, set[str]] = {}
         for changes in over:
             for key, _ in _sets(changes):
@@ -164,7 +164,7 @@ class _Listed:
         self.sets_seed = kinds.pop("seed", None) is not None
         number = {"integer", "number"}
         for key in kinds:
-            _known_keys(base, [next((key, _value(changes[key], key)) for changes in over if key in changes)])
+            _known_keys(scenario, [next((key, _value(changes[key], key)) for changes in over if key in changes)])
         self.columns = [
             (key, next(iter(found)) if len(found) == 1 else "number" if found <= number else "text")
             for key, found in kinds.items()
@@ -174,13 +174,13 @@ class _Listed:
         return len(self._over)
 
     def __getitem__(self, index: int) -> tuple[Job, Values]:
-        name, text, sets = self._base
+        name, text, sets = self._scenario
         changes = _sets(self._over[index])
         known = dict(changes)
         return (name, text, sets + changes), [known.get(key) for key, _ in self.columns]
 
     def content(self) -> Iterator[str]:
-        yield json.dumps([self._base, self._hash])
+        yield json.dumps([self._scenario, self._hash])
         for changes in self._over:
             yield json.dumps(_sets(changes))
 
@@ -218,10 +218,10 @@ class _Scenarios:
             yield json.dumps([self[index][0], known])
 
 
-def _known_keys(base: Scenario, changes: list[tuple[str, str]]) -> None:
+def _known_keys(scenario: Scenario, changes: list[tuple[str, str]]) -> None:
     """A misspelt key is an error of the whole sweep, and not of each run."""
     try:
-        base.set(dict(changes))
+        scenario.set(dict(changes))
     except UsageError as error:
         if any(problem.kind == "unknown-key" for problem in error.problems):
             raise
@@ -339,7 +339,7 @@ class Runs:
 
 
 def runs_of(
-    base: ScenarioLike | None,
+    scenario: ScenarioLike | None,
     over: Over | None,
     seeds: Seeds | None,
     scenarios: Sequence[ScenarioLike] | None,
@@ -347,17 +347,17 @@ def runs_of(
     """The runs of a sweep, from its arguments."""
     points: _Points
     if scenarios is not None:
-        if base is not None or over is not None:
-            raise TypeError("a sweep has a base and what is changed in it, or a list of scenarios, but not both")
+        if scenario is not None or over is not None:
+            raise TypeError("a sweep has a scenario and what is changed in it, or a list of scenarios, but not both")
         _needs_sequence("scenarios", scenarios)
         points = _Scenarios(scenarios)
-    elif base is None:
-        raise TypeError("a sweep needs a base, or a list of scenarios")
+    elif scenario is None:
+        raise TypeError("a sweep needs a scenario, or a list of scenarios")
     elif over is None or isinstance(over, Mapping):
-        points = _Grid(scenario_of(base), over or {})
+        points = _Grid(scenario_of(scenario), over or {})
     else:
         _needs_sequence("over", over)
-        points = _Listed(scenario_of(base), over)
+        points = _Listed(scenario_of(scenario), over)
     numbers: Sequence[int] | None = _plain(seeds)
     if numbers is not None:
         _needs_sequence("seeds", numbers)

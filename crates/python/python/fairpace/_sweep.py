@@ -120,7 +120,7 @@ class _Executor(Protocol):
 
 
 def sweep(
-    base: ScenarioLike | None = None,
+    scenario: ScenarioLike | None = None,
     over: Over | None = None,
     seeds: Seeds | None = None,
     *,
@@ -134,14 +134,14 @@ def sweep(
     """Makes many runs, and writes their results to a Parquet data set.
 
     >>> import fairpace as fp, tempfile
-    >>> base = '''
+    >>> scenario = '''
     ...     title = "two flows"
     ...     duration = "1s"
     ...     link = [{ rate = "10mbit", buffer = "1bdp" }]
     ...     flow = [{ cc = "bbr1", rtt = "10ms" }, { cc = "cubic", rtt = "10ms" }]
     ... '''
     >>> over = {"link.buffer": ["1bdp", "4bdp"], "flow.2.rtt": ["10ms", "50ms"]}
-    >>> done = fp.sweep(base, over, seeds=range(3), out=tempfile.mkdtemp(), quiet=True)
+    >>> done = fp.sweep(scenario, over, seeds=range(3), out=tempfile.mkdtemp(), quiet=True)
     >>> len(done), done.failed
     (12, 0)
 
@@ -150,7 +150,7 @@ def sweep(
     its error. What keeps runs from being made, such as a node that is lost, is no such error: they are made elsewhere, or
     the sweep ends with an exception, and the same call makes what is missing.
 
-    :param base: a scenario. It must be complete; ``over`` changes it.
+    :param scenario: what all runs begin with. It must be complete; ``over`` changes it.
     :param over: a grid: for each key a list of its values, as :meth:`Scenario.set` has them. All combinations are run;
         the last key changes first, and the seed before it. A name of your own in place of a key has labels, each with
         the changes that it stands for: ``{"pair": {"bbr3/cubic": {"flow.1.cc": "bbr3", "flow.2.cc": "cubic"}}}``. Each
@@ -158,7 +158,7 @@ def sweep(
     :param seeds: seeds, each for all of these. Without them each scenario has its own. These and the values of a key may
         be arrays of NumPy.
     :param out: a folder, or an address such as ``s3://bucket/results``, which needs fsspec. The folder is made.
-    :param scenarios: a list of whole scenarios, in place of ``base`` and ``over``.
+    :param scenarios: a list of whole scenarios, in place of ``scenario`` and ``over``.
     :param on: ``local``: the cores of this machine. ``ray``: the cluster that this program is connected to, that of the
         environment variable ``RAY_ADDRESS``, or one that is started here. Its nodes need this package and no shared
         files; link traces and other files that a scenario names must be on each. Algorithms of
@@ -177,7 +177,7 @@ def sweep(
         raise UsageError(f"jobs={jobs!r} is no number of jobs", "write a whole number from 1 on, or leave it out")
     if retry not in (None, "internal", "usage"):
         raise UsageError(f"retry={retry!r} is no kind of error", 'write retry="internal" or retry="usage"')
-    runs = runs_of(base, over, seeds, scenarios)
+    runs = runs_of(scenario, over, seeds, scenarios)
     executor: _Executor = OnRay(jobs) if on == "ray" else Local(jobs)
     store = store_of(out)
     definition = {"format": _FORMAT, "commit": _fairpace.COMMIT, **runs.definition()}

@@ -36,7 +36,7 @@ class Problem:
 
 
 class FairpaceError(Exception):
-    """The base of all exceptions of fairpace."""
+    """The class of all exceptions of fairpace."""
 
     def __init__(self, message: str, help: str | None = None, problems: tuple[Problem, ...] = ()) -> None:
         super().__init__(message, help, problems)

@@ -108,9 +108,9 @@ fn the_flow_with_the_lower_rate_sees_the_higher_min_rtt() {
         30,
         80,
     ));
-    let excess = |f: usize, base: f32| {
+    let excess = |f: usize, base_rtt_ms: f32| {
         let m = &r.series.flows[f].min_rtt_ms[300..];
-        m.iter().sum::<f32>() / m.len() as f32 - base
+        m.iter().sum::<f32>() / m.len() as f32 - base_rtt_ms
     };
     let (short, long) = (excess(0, 10.0), excess(1, 60.0));
     assert!(short > 1.25 * long, "above the base RTT: short {short} ms, long {long} ms");

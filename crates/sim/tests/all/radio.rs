@@ -35,13 +35,13 @@ fn delays_change_at_handovers_only() {
         let points = times.iter().zip(rtts).filter(move |(t, _)| **t > from + 0.2 && **t < to);
         points.map(|(_, rtt)| *rtt).collect::<Vec<_>>()
     };
-    let base = within(0.0, 15.0)[0];
-    assert!((36.0..36.1).contains(&base), "{base}");
+    let first = within(0.0, 15.0)[0];
+    assert!((36.0..36.1).contains(&first), "{first}");
     let mut seen = Vec::new();
     for number in 0..10 {
         let values = within(f64::from(number) * 15.0, f64::from(number + 1) * 15.0);
         assert!(values.iter().all(|rtt| (rtt - values[0]).abs() < 1e-3), "{values:?}");
-        assert!((base..=base + 12.0).contains(&values[0]), "{values:?}");
+        assert!((first..=first + 12.0).contains(&values[0]), "{values:?}");
         seen.push(values[0]);
     }
     seen.sort_by(f32::total_cmp);

@@ -24,7 +24,7 @@ fn one_cubic_flow_fills_its_link_at_exactly_the_links_rate() {
     assert!(link.utilization > 0.9 && link.utilization < 1.0001, "{link:?}");
     let full = 50.0 * GOODPUT_PER_RATE;
     assert!((flow.goodput_mbps / link.utilization - full).abs() < 0.01 * full, "{flow:?} of {full}");
-    // The path's RTT is the base and the queue: 500 kB at 50 Mbit/s is 80 ms at most, a packet 0.24 ms.
+    // The path's RTT is the base RTT and the queue: 500 kB at 50 Mbit/s is 80 ms at most, a packet 0.24 ms.
     let rtt = flow.rtt_mean_ms.unwrap();
     let waited = link.queue_delay_mean_ms.unwrap();
     assert!((rtt - 20.0 - waited - 0.24).abs() < 0.1, "{rtt} against {waited}");

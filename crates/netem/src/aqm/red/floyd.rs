@@ -51,13 +51,13 @@ impl Floyd {
             self.count = None;
             return Verdict::Pass;
         }
-        let Some(base) = self.probability() else {
+        let Some(p_b) = self.probability() else {
             self.count = Some(0);
             return Verdict::Forced;
         };
         let count = self.count.map_or(0, |n| n + 1);
-        let left = 1.0 - count as f64 * base;
-        if left > base && random.unit() * left >= base {
+        let left = 1.0 - count as f64 * p_b;
+        if left > p_b && random.unit() * left >= p_b {
             self.count = Some(count);
             return Verdict::Pass;
         }

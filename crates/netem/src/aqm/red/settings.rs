@@ -22,14 +22,14 @@ pub(super) fn weight(log: u32) -> f64 {
     1.0 / (1u64 << log) as f64
 }
 
-/// `base` to the power of `n`, by multiplications alone: the same on every machine.
-pub(super) fn power(mut base: f64, mut n: u64) -> f64 {
+/// `factor` to the power of `n`, by multiplications alone: the same on every machine.
+pub(super) fn power(mut factor: f64, mut n: u64) -> f64 {
     let mut product = 1.0;
     while n > 0 && product > 0.0 {
         if n % 2 == 1 {
-            product *= base;
+            product *= factor;
         }
-        base *= base;
+        factor *= factor;
         n /= 2;
     }
     product

@@ -97,7 +97,7 @@ pub(crate) fn loaded_by(pid: u32) -> Vec<String> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
     let ours = |name: &&str| {
         let tag = name.split_once('.').map_or("", |(_, tag)| tag);
-        // The process id in base 36, and two digits more: LoadOptions::unique.
+        // The process id in radix 36, and two digits more: LoadOptions::unique.
         name.starts_with("fp_") && u32::from_str_radix(&tag[..tag.len().max(2) - 2], 36) == Ok(pid)
     };
     text.split_whitespace().filter(ours).map(str::to_owned).collect()
