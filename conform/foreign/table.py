@@ -48,7 +48,7 @@ def table(records):
         title = f"{cases[0]['case']} {cases[0]['title']}"
         lines.append("| " + " | ".join([title, *map(word, cases)]) + " |")
     lines.append("| passed | " + " | ".join(str(record["passed"]) for record in records) + " |")
-    lines.append("\nThe first expectation that does not hold, with its line in the file of the case:\n")
+    lines.append("\nThe first expectation that fails, with its line in the file of the case:\n")
     for subject, record in zip(name, records):
         lines += [f"- {subject}, {case['case']}: {explanation(case)}" for case in record["cases"] if case["result"] != "passed"]
     return "\n".join(lines) + "\n"

@@ -185,7 +185,7 @@ run)
 	exec >/dev/ttyS1 2>&1
 	mkdir -p $scratch
 	export PATH=/usr/sbin:/usr/bin:/sbin:/bin
-	trap '[ $? = 0 ] && say "holds: $step"; sync; sleep 1; systemctl poweroff --force' EXIT
+	trap '[ $? = 0 ] && say "passes: $step"; sync; sleep 1; systemctl poweroff --force' EXIT
 	systemctl is-system-running --wait >/dev/null || true
 	"step_$step"
 	;;

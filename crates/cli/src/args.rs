@@ -59,7 +59,7 @@ pub(crate) enum Command {
     /// or `cc = "./NAME.h"` in a scenario. It is compiled when it is used (needs clang), and nothing else has
     /// to be built.
     New(NewArgs),
-    /// Measure algorithms against criteria: how many cases hold in which flows are to be fair, fast and kind.
+    /// Measure algorithms against criteria: how many cases pass in which flows are to be fair, fast and kind.
     ///
     /// The contained criteria follow RFC 9743: flows of one algorithm alone, beside others, on ordinary and
     /// on special paths; then what papers ask since, and the criteria of LEVEL. All of it takes minutes,

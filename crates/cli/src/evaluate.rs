@@ -1,4 +1,4 @@
-//! `evaluate`: how many cases of criteria an algorithm holds, beside others.
+//! `evaluate`: how many cases of criteria an algorithm passes, beside others.
 
 use std::path::Path;
 

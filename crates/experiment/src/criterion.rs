@@ -152,7 +152,7 @@ impl Criterion {
         }
     }
 
-    /// A file of criteria without conditions would hold in each case.
+    /// A file of criteria without conditions would pass in each case.
     fn require_conditions(&self) -> Result<(), Invalid> {
         if self.conditions.is_empty() {
             let help = "add a part `[[condition]]`";

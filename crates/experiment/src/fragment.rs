@@ -19,7 +19,7 @@ impl Record {
         let sum = score(&self.criteria, cc);
         let Self { command, commit, form, runs, scenarios_hash, .. } = self;
         let mut text = format!(
-            "# {cc}: {} of {} criteria passed, {} of {} cases hold\n\n```sh\n{command}\n```\n\n\
+            "# {cc}: {} of {} criteria passed, {} of {} cases pass\n\n```sh\n{command}\n```\n\n\
              Commit `{commit}`, {form} form, {runs} simulations, scenarios `{scenarios_hash}`.\n",
             sum.passed, sum.criteria, sum.hold, sum.cases
         );
@@ -60,7 +60,7 @@ fn failures(criterion: &CriterionRecord, cc: &str) -> String {
         let conditions: Vec<_> = case.conditions.iter().filter(|of| !of.holds).map(failed).collect();
         let _ = writeln!(
             text,
-            "- {}: {}; {} of {} seeds hold",
+            "- {}: {}; {} of {} seeds pass",
             case.case,
             conditions.join(", "),
             case.seeds_hold,

@@ -23,7 +23,7 @@ const BETWEEN: f64 = 5.0;
 /// How far a case is from holding: the largest factor by which a value is beyond its bound, and the words for
 /// it.
 pub(crate) const DEGREES: [(f64, &str); 5] = [
-    (1.0, "holds"),
+    (1.0, "passes"),
     (1.1, "beyond a bound by a factor up to 1.1"),
     (1.5, "up to 1.5"),
     (3.0, "up to 3"),

@@ -1,4 +1,4 @@
-//! Whether a run holds the conditions of its case, and which of several seeds is judged.
+//! Whether a run passes the conditions of its case, and which of several seeds is judged.
 
 use serde::Serialize;
 
@@ -132,7 +132,7 @@ pub fn judge(checks: &[Check], seed: u64, measured: Measured) -> Judged {
     Judged { seed, measured, held }
 }
 
-/// The run that is judged among those of several seeds: one that fails before one that holds, and among
+/// The run that is judged among those of several seeds: one that fails before one that passes, and among
 /// equals the one with the lower Jain index.
 #[must_use]
 pub fn worst(runs: &[Judged]) -> Option<&Judged> {

@@ -10,7 +10,7 @@ use crate::score::{Group, Score, score};
 const IN_SHORT: &str = "
 ## In short
 
-Criteria that an algorithm passes, of all, and by section. A criterion is passed if all of its cases hold
+Criteria that an algorithm passes, of all, and by section. A criterion is passed if all of its cases pass
 with the worst of their seeds. The last column counts cases.
 
 ";

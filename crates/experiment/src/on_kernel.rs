@@ -15,9 +15,9 @@ struct Both<'r> {
 }
 
 impl Both<'_> {
-    /// "12.3 holds".
+    /// "12.3 passes".
     fn said(of: &ConditionRecord) -> String {
-        format!("{} {}", of.metric.shown(of.value), if of.holds { "holds" } else { "fails" })
+        format!("{} {}", of.metric.shown(of.value), if of.holds { "passes" } else { "fails" })
     }
 
     fn kernel(&self) -> String {

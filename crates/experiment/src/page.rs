@@ -28,7 +28,7 @@ impl Record {
             );
             conditions.iter().for_each(|asked| page.push_str(&format!("- {}\n", asked.text)));
             let _ =
-                write!(page, "\n![{id}: which cases hold, for each algorithm]({})\n\n", picture(criterion));
+                write!(page, "\n![{id}: which cases pass, for each algorithm]({})\n\n", picture(criterion));
             page.push_str(&numbers(criterion));
             let medians = algorithms
                 .iter()
@@ -71,7 +71,7 @@ impl Record {
         format!("{}\n{}", self.facts(""), markdown_table(&header, &rows))
     }
 
-    /// Cases that the first algorithm holds and another one does not, and the other way round: a row for
+    /// Cases that the first algorithm passes and another one does not, and the other way round: a row for
     /// each criterion.
     #[must_use]
     pub fn only(&self) -> String {
@@ -101,7 +101,7 @@ impl Record {
         let Self { command, commit, scenarios_hash, runs, seed, form, folder, .. } = self;
         let how = format!(
             "The criteria `{folder}`, {form} form. Of the seeds of a case the worst is judged: one that \
-             fails before one that holds, then the one with the lower Jain index. {more}"
+             fails before one that passes, then the one with the lower Jain index. {more}"
         );
         let seeds = self.criteria.iter().map(|criterion| criterion.seeds).max().unwrap_or(1);
         let seeds = match seeds {
@@ -138,7 +138,7 @@ impl Record {
 /// A row per algorithm: conditions, and median and worst of each metric.
 fn numbers(criterion: &CriterionRecord) -> String {
     let Some(first) = criterion.algorithms.first() else { return String::new() };
-    let mut header = vec!["".to_owned(), "hold".to_owned()];
+    let mut header = vec!["".to_owned(), "pass".to_owned()];
     header.extend(first.conditions.iter().map(|of| of.name.clone()));
     header.extend(first.metrics.iter().map(|of| format!("{}: median, worst", of.metric.name())));
     let row = |algorithm: &AlgorithmRecord| {
@@ -150,10 +150,10 @@ fn numbers(criterion: &CriterionRecord) -> String {
     markdown_table(&header, &criterion.algorithms.iter().map(row).collect::<Vec<_>>())
 }
 
-/// How many cases the first holds and the second does not.
-fn only(holds: &[CaseRecord], fails: &[CaseRecord]) -> usize {
+/// How many cases the first passes and the second does not.
+fn only(passes: &[CaseRecord], fails: &[CaseRecord]) -> usize {
     let fails = |name: &str| fails.iter().any(|of| of.case == name && !of.holds);
-    holds.iter().filter(|of| of.holds && fails(&of.case)).count()
+    passes.iter().filter(|of| of.holds && fails(&of.case)).count()
 }
 
 /// The cases that fail, by name, folded.

@@ -5,10 +5,10 @@ use crate::record::{AlgorithmRecord, CriterionRecord, Record};
 /// What an algorithm has of the criteria of a section, or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Score {
-    /// Criteria that it was measured at, and of these, those of which all cases hold.
+    /// Criteria that it was measured at, and of these, those of which all cases pass.
     pub(crate) criteria: usize,
     pub(crate) passed: usize,
-    /// Cases of all these criteria, and of these, those that hold.
+    /// Cases of all these criteria, and of these, those that pass.
     pub(crate) cases: usize,
     pub(crate) hold: usize,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Group<'r> {
 }
 
 impl AlgorithmRecord {
-    /// Whether all cases hold, and all conditions of medians.
+    /// Whether all cases pass, and all conditions of medians.
     #[must_use]
     pub fn passes(&self) -> bool {
         self.hold == self.cases && self.medians.iter().all(|median| median.holds)

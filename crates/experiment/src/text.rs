@@ -8,7 +8,7 @@ use crate::score::score;
 
 impl Record {
     /// A scorecard: a row for each criterion, a column for each algorithm. With `failing`, then the numbers
-    /// of each criterion and each case that does not hold.
+    /// of each criterion and each case that fails.
     #[must_use]
     pub fn text(&self, failing: bool) -> String {
         let mut text = String::new();
@@ -28,7 +28,7 @@ impl Record {
             let sum = score(&self.criteria, cc);
             let _ = writeln!(
                 text,
-                "{cc} passes {} of {} criteria; {} of {} cases hold",
+                "{cc} passes {} of {} criteria; {} of {} cases pass",
                 sum.passed, sum.criteria, sum.hold, sum.cases
             );
         }
@@ -72,7 +72,7 @@ impl Record {
     }
 }
 
-/// A row for each algorithm, and below it each case that does not hold.
+/// A row for each algorithm, and below it each case that fails.
 fn numbers(criterion: &CriterionRecord) -> String {
     let asked: Vec<_> = criterion.conditions.iter().map(|asked| asked.text.as_str()).collect();
     let mut text = format!("{} {}: {}\n", criterion.id, criterion.title, asked.join("; "));
@@ -113,7 +113,7 @@ impl Spread {
     }
 }
 
-/// The cases that do not hold, the worst first.
+/// The cases that fail, the worst first.
 fn failures(algorithm: &AlgorithmRecord) -> String {
     let mut failing: Vec<&CaseRecord> = algorithm.results.iter().filter(|result| !result.holds).collect();
     failing.sort_by(|a, b| b.miss.total_cmp(&a.miss));
@@ -136,12 +136,12 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
     failing.iter().map(line).collect()
 }
 
-/// "median over all cases: short queue holds, queue_ms 3.30 (< 5)".
+/// "median over all cases: short queue passes, queue_ms 3.30 (< 5)".
 pub(crate) fn median(of: &ConditionRecord) -> String {
-    let holds = if of.holds { "holds" } else { "does not hold" };
+    let ends = if of.holds { "passes" } else { "fails" };
     let value = of.metric.shown(of.value);
     format!(
-        "median over all cases: {} {holds}, {} {value} ({})",
+        "median over all cases: {} {ends}, {} {value} ({})",
         of.name,
         of.metric.name(),
         of.bounds_shown()

@@ -1,4 +1,4 @@
-//! How many cases of criteria algorithms hold: what `fairpace evaluate` measures.
+//! How many cases of criteria algorithms pass: what `fairpace evaluate` measures.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ impl Evaluation {
         to_json(&*self.0).map_err(|failure| raised(py, &failure))
     }
 
-    /// The scorecard; with `failing` each case that does not hold, too.
+    /// The scorecard; with `failing` each case that fails, too.
     fn text(&self, failing: bool) -> String {
         self.0.text(failing)
     }

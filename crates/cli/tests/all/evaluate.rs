@@ -12,7 +12,7 @@ fn evaluate(place: &Place, words: &[&str]) -> Ended {
     place.run(&[&["evaluate"], words, &FEW, &["--json"]].concat())
 }
 
-/// Algorithms and how many cases each holds.
+/// Algorithms and how many cases each passes.
 fn counts(record: &Value) -> Vec<(String, u64)> {
     let rows = record["criteria"][0]["algorithms"].as_array().unwrap().iter();
     rows.map(|row| (row["cc"].as_str().unwrap().to_owned(), row["hold"].as_u64().unwrap())).collect()

@@ -1,4 +1,4 @@
-//! Tables and pages of how many cases of criteria algorithms hold, with the parameters that they have or with
+//! Tables and pages of how many cases of criteria algorithms pass, with the parameters that they have or with
 //! others.
 
 use std::path::{Path, PathBuf};
@@ -77,11 +77,11 @@ enum Show {
     Leaderboard,
     /// All numbers and a picture of each criterion.
     Page,
-    /// The cases that hold, at each criterion.
+    /// The cases that pass, at each criterion.
     Counts,
     /// The cases in which each condition holds, and each metric.
     Numbers,
-    /// The cases that the first algorithm holds and another one does not, and the other way round.
+    /// The cases that the first algorithm passes and another one does not, and the other way round.
     Only,
 }
 

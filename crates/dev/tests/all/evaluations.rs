@@ -39,7 +39,7 @@ fn measure(place: &Folder, more: &[&str]) -> Ended {
     run(&[&["run", &file, "--dir", dir.trim_end_matches('/')], more].concat())
 }
 
-/// The first criterion's algorithms, each with the cases that hold.
+/// The first criterion's algorithms, each with the cases that pass.
 fn counts(record: &Value) -> Vec<(String, u64, u64)> {
     let of = |of: &Value| {
         let [hold, cases] = ["hold", "cases"].map(|key| of[key].as_u64().unwrap());

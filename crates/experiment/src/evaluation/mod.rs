@@ -1,4 +1,4 @@
-//! How many cases of criteria each of several algorithms holds: what `fairpace evaluate`, and `evaluate` and
+//! How many cases of criteria each of several algorithms passes: what `fairpace evaluate`, and `evaluate` and
 //! `level-evidence` of `fairpace-dev`, have in common.
 
 #[cfg_attr(not(feature = "kernel"), path = "no_kernel.rs")]
@@ -58,7 +58,7 @@ pub struct EvaluationArgs {
     /// Change a parameter of an algorithm, or a key of all scenarios; repeatable.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<Set>,
-    /// Show each case that does not hold, with its numbers.
+    /// Show each case that fails, with its numbers.
     #[arg(long, short = 'v')]
     pub failing: bool,
     /// Simulate also what was simulated before.

@@ -9,7 +9,7 @@ use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, CriterionRecor
 use crate::text::median;
 
 /// Columns of the table of cases that fail.
-const HEADS: [&str; 6] = ["case", "condition", "worst seed", "median seed", "bound", "seeds that hold"];
+const HEADS: [&str; 6] = ["case", "condition", "worst seed", "median seed", "bound", "seeds that pass"];
 
 /// What it asks, its picture, and what fails.
 pub(super) fn section(record: &Record, criterion: &CriterionRecord) -> Markup {
@@ -41,14 +41,14 @@ fn verdict(algorithm: &AlgorithmRecord) -> Markup {
     let at_median = results.iter().filter(|result| 2 * result.seeds_hold > result.seeds).count();
     html! {
         p.verdict {
-            @if algorithm.passes() { (cc) " passes: all " (cases) " cases hold." }
-            @else { (cc) " fails: " (hold) " of " (cases) " cases hold, " (at_median) " with most seeds." }
+            @if algorithm.passes() { (cc) " passes: all " (cases) " cases pass." }
+            @else { (cc) " fails: " (hold) " of " (cases) " cases pass, " (at_median) " with most seeds." }
         }
         @for of in medians { p { (median(of)) } }
     }
 }
 
-/// The cases that do not hold, the worst first.
+/// The cases that fail, the worst first.
 fn failing(algorithm: &AlgorithmRecord) -> Markup {
     let mut failing: Vec<&CaseRecord> = algorithm.results.iter().filter(|result| !result.holds).collect();
     failing.sort_by(|a, b| b.miss.total_cmp(&a.miss));

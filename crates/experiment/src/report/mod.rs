@@ -45,7 +45,7 @@ impl Record {
         html! {
             p {
                 "Each criterion is a set of simulated cases with bounds. A case is judged by the worst of "
-                "its seeds; a criterion is passed if all of its cases hold. RFC 9743 gives the questions "
+                "its seeds; a criterion is passed if all of its cases pass. RFC 9743 gives the questions "
                 "and no thresholds: the source of each bound is said below."
             }
             @for cc in &self.asked {
@@ -53,7 +53,7 @@ impl Record {
                 dl.facts {
                     div { dt { "Algorithm" } dd { (cc) } }
                     div { dt { "Criteria passed" } dd { (sum.passed) " of " (sum.criteria) } }
-                    div { dt { "Cases that hold" } dd { (sum.hold) " of " (sum.cases) } }
+                    div { dt { "Cases that pass" } dd { (sum.hold) " of " (sum.cases) } }
                     div { dt { "Form" } dd { (self.form) } }
                     div { dt { "Simulations" } dd { (self.runs) } }
                 }
@@ -102,7 +102,7 @@ impl Record {
                         }
                     }
                     tr {
-                        td.name { "cases that hold" }
+                        td.name { "cases that pass" }
                         @for cc in &names {
                             @let sum = score(&self.criteria, cc);
                             td class=(class(cc)) { (sum.hold) " of " (sum.cases) }
@@ -156,12 +156,12 @@ fn legend() -> Markup {
         p.key {
             @for (index, (factor, _)) in DEGREES.iter().enumerate() {
                 span class={ "d" (index) } {
-                    @if index == 0 { "✓ all cases hold" }
+                    @if index == 0 { "✓ all cases pass" }
                     @else if factor.is_finite() { "worst case beyond its bound by up to " (factor) "×" }
                     @else { "by more" }
                 }
             }
         }
-        p.note { "Numbers are cases that hold, of all cases. The colour is that of the worst case." }
+        p.note { "Numbers are cases that pass, of all cases. The colour is that of the worst case." }
     }
 }

@@ -27,7 +27,7 @@ fn picture(record: &Record, criterion: &CriterionRecord, index: usize) -> Markup
         let hold = of_case.iter().filter(|of| of.holds).count();
         let worst = of_case.iter().copied().reduce(|a, b| if factor(b) > factor(a) { b } else { a });
         let said = worst.map_or_else(String::new, |of| {
-            format!("{hold} of {} hold, worst {}", of_case.len(), of.metric.shown(of.value))
+            format!("{hold} of {} pass, worst {}", of_case.len(), of.metric.shown(of.value))
         });
         let strip = Strip {
             axis,
@@ -44,7 +44,7 @@ fn picture(record: &Record, criterion: &CriterionRecord, index: usize) -> Markup
     };
     let rows = criterion.algorithms.iter().map(row).collect();
     let title = criterion.conditions.get(index).map_or_else(String::new, |asked| asked.text.clone());
-    let unit = "factor beyond the bound; a mark for each case; shaded: holds".to_owned();
+    let unit = "factor beyond the bound; a mark for each case; shaded: passes".to_owned();
     Bars { title, unit, key: Vec::new(), axis, rows }.figure()
 }
 

@@ -54,13 +54,13 @@ pub(crate) fn small_record() -> CriterionRecord {
 fn sums_are_of_the_cases() {
     let criterion = small_record();
     let [bbr1, reno] = &criterion.algorithms[..] else { panic!("two algorithms") };
-    assert_eq!((bbr1.cases, bbr1.hold, reno.hold), (4, 0, 2), "8 ms hold at 10 Mbit/s, 4 ms not at 100");
+    assert_eq!((bbr1.cases, bbr1.hold, reno.hold), (4, 0, 2), "8 ms pass at 10 Mbit/s, 4 ms not at 100");
     assert_eq!(reno.conditions[0].hold, 2);
     let queue = bbr1.metrics.iter().find(|of| of.metric.name() == "queue_ms").unwrap();
     assert_eq!([queue.least, queue.median, queue.most], [100.0; 3]);
     let text = record(vec![small_record()]).text(false);
     assert!(text.contains("S1 Small       0/4       2/4\n"), "{text}");
-    assert!(text.contains("bbr1 passes 0 of 1 criteria; 0 of 4 cases hold\n"), "{text}");
+    assert!(text.contains("bbr1 passes 0 of 1 criteria; 0 of 4 cases pass\n"), "{text}");
     assert!(!text.contains("10/50ms"), "cases are shown only if asked for:\n{text}");
     let text = record(vec![small_record()]).text(true);
     assert!(text.contains("100mbit 10/50ms  short queue 5.00 (<= 4)"), "{text}");
@@ -105,7 +105,7 @@ fn a_picture_is_xml_with_a_cell_for_each_case() {
         let of_degree = |class: &str| {
             paths.iter().filter(|path| path.attribute("class") == Some(class)).map(cells).sum::<usize>()
         };
-        assert_eq!(of_degree("d0"), hold, "{id}: the lightest cells are those that hold");
+        assert_eq!(of_degree("d0"), hold, "{id}: the lightest cells are those that pass");
         assert!(picture.len() < 64_000, "{id}: {} bytes", picture.len());
         let root = document.root_element();
         let [width, height] =
@@ -132,7 +132,7 @@ fn a_median_over_all_cases_is_judged() {
     let mut record_of = CriterionRecord::of(&criterion, 2);
     record_of.algorithms.push(algorithm(&criterion, "bbr1", |_| 1.0, 7.0));
     let record = record(vec![record_of]);
-    let said = "median over all cases: short queue does not hold, queue_ms 7.00 (< 5)";
+    let said = "median over all cases: short queue fails, queue_ms 7.00 (< 5)";
     assert!(record.text(false).contains(said), "{}", record.text(false));
     assert!(record.page(|_| String::new()).contains(said));
 }

@@ -38,7 +38,7 @@ fn a_criterion_says_what_fails_and_the_command_that_repeats_it() {
     let parts = [
         "S1 Small",
         "short queue: queue_ms <= 8 or 4",
-        "bbr1 fails: 0 of 4 cases hold, 0 with most seeds.",
+        "bbr1 fails: 0 of 4 cases pass, 0 with most seeds.",
         "bbr1: the 4 cases that fail, the worst first",
         "fairpace-dev evaluate --cc a,b --criterion S1",
     ];
@@ -68,9 +68,9 @@ fn the_page_loads_nothing() {
 #[test]
 fn a_fragment_names_what_fails_of_one_algorithm() {
     let text = record(vec![small_record()]).fragment("bbr1");
-    assert!(text.starts_with("# bbr1: 0 of 1 criteria passed, 0 of 4 cases hold\n"), "{text}");
+    assert!(text.starts_with("# bbr1: 0 of 1 criteria passed, 0 of 4 cases pass\n"), "{text}");
     assert!(text.contains("| S1 Small | 0/4 | 2/4 |"), "{text}");
-    assert!(text.contains("- 100mbit 10/10ms: short queue 100 (<= 4); 0 of 1 seeds hold"), "{text}");
+    assert!(text.contains("- 100mbit 10/10ms: short queue 100 (<= 4); 0 of 1 seeds pass"), "{text}");
 }
 
 #[test]

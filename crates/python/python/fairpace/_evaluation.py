@@ -24,7 +24,7 @@ BESIDE = ("cubic", "reno", "bbr1", "bbr3", "bbq", "level")
 
 
 class Evaluation:
-    """How many cases of criteria algorithms hold."""
+    """How many cases of criteria algorithms pass."""
 
     def __init__(self, native: _fairpace.Evaluation) -> None:
         self._native = native
@@ -55,7 +55,7 @@ class Evaluation:
     def text(self, failing: bool = False) -> str:
         """The scorecard: a row for each criterion, a column for each algorithm.
 
-        :param failing: then each case that does not hold, with its numbers.
+        :param failing: then each case that fails, with its numbers.
         """
         return self._native.text(failing)
 
