@@ -53,7 +53,10 @@
 	}
 
 #define CC_VARIANT_OBSERVE(name, parent)                                                                               \
-	CC_INLINE void name##_observe(const struct name *s, struct cc_observation *o) { parent##_observe(&s->parent, o); }
+	CC_INLINE void name##_observe(const struct name *s, struct cc_observation *o)                                  \
+	{                                                                                                              \
+		parent##_observe(&s->parent, o);                                                                       \
+	}
 
 /* All three. */
 #define CC_VARIANT(name, parent)                                                                                       \

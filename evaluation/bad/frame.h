@@ -33,6 +33,9 @@
 	}
 
 #define FRAME_OBSERVE(name, parent)                                                                                    \
-	CC_INLINE void name##_observe(const struct name *s, struct cc_observation *o) { parent##_observe(&s->sound, o); }
+	CC_INLINE void name##_observe(const struct name *s, struct cc_observation *o)                                  \
+	{                                                                                                              \
+		parent##_observe(&s->sound, o);                                                                        \
+	}
 
 #endif

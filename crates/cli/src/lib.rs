@@ -1,5 +1,5 @@
-//! Internal: only Fairpace's own crates use it. The program `fairpace`: it runs scenarios in the simulator and
-//! on the running kernel, and loads algorithms into the kernel.
+//! Internal: only Fairpace's own crates use it. The program `fairpace`: it runs scenarios in the simulator
+//! and on the running kernel, and loads algorithms into the kernel.
 //!
 //! Commands read scenarios, pass them to `fairpace-sim` or `fairpace-testbed`, and print and store what these
 //! measured. Algorithms are loaded by `fairpace-kernel`. No command computes a metric. Each group of commands

@@ -7,8 +7,8 @@
 //! [`Record`] is the result of a whole evaluation, as JSON and as text.
 //!
 //! [`evaluation`] runs what is not in the [`Store`] of finished runs, and [`duels`] compares algorithms in
-//! pairs, for `fairpace evaluate`, `fairpace-dev run` and Python. The crate defines no metric of a run: that is
-//! `fairpace-results`.
+//! pairs, for `fairpace evaluate`, `fairpace-dev run` and Python. The crate defines no metric of a run:
+//! that is `fairpace-results`.
 
 #![forbid(unsafe_code)]
 

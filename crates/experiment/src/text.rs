@@ -140,12 +140,7 @@ fn failures(algorithm: &AlgorithmRecord) -> String {
 pub(crate) fn median(of: &ConditionRecord) -> String {
     let ends = if of.holds { "passes" } else { "fails" };
     let value = of.metric.shown(of.value);
-    format!(
-        "median over all cases: {} {ends}, {} {value} ({})",
-        of.name,
-        of.metric.name(),
-        of.bounds_shown()
-    )
+    format!("median over all cases: {} {ends}, {} {value} ({})", of.name, of.metric.name(), of.bounds_shown())
 }
 
 /// "fair 0.812 (>= 0.95)".

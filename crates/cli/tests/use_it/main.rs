@@ -168,8 +168,8 @@ impl Drop for Running {
     }
 }
 
-/// Programs that scripts/setup.sh installs for tests. Where the kernel is required, so are they. The others are
-/// not installed: packages of servers start them, and compilers are large.
+/// Programs that scripts/setup.sh installs for tests. Where the kernel is required, so are they. The others
+/// are not installed: packages of servers start them, and compilers are large.
 const INSTALLED: [&str; 3] = ["curl", "iperf3", "python3"];
 
 /// `None` if the program is not installed; then the test is reported as skipped.

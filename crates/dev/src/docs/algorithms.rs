@@ -27,9 +27,8 @@ fn section(page: &mut String, algorithm: Algorithm) {
     let preset = algorithm.preset();
     match &preset {
         Some(preset) => {
-            let parent = preset.algorithm;
-            let _ =
-                write!(page, " The code is that of [`{parent}`](#{parent}), with these defaults instead:\n\n");
+            let of = preset.algorithm;
+            let _ = write!(page, " The code is that of [`{of}`](#{of}), with these defaults instead:\n\n");
         }
         None => {
             let _ = write!(page, " The code is [`cc/{name}.h`](../../cc/{name}.h).\n\n");

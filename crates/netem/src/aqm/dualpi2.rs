@@ -351,7 +351,8 @@ mod tests {
                 once.catch_up(100 * MS + updates * 15 * MS, oldest);
                 assert_eq!(often.next_update, once.next_update);
                 assert!((often.delay_old_s - once.delay_old_s).abs() < 1e-9);
-                assert!((often.p_prime - once.p_prime).abs() < 1e-9, "{p_prime} {updates}: {often:?} {once:?}");
+                let difference = often.p_prime - once.p_prime;
+                assert!(difference.abs() < 1e-9, "{p_prime} {updates}: {often:?} {once:?}");
             }
         }
     }
