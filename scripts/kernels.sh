@@ -15,7 +15,8 @@
 # FAIRPACE_REQUIRE_KERNEL=1  what would be skipped, because there is no QEMU or no mirror, is a failure
 #
 # The packages are of the mirror that this machine's apt uses, over a configuration of our own: nothing is installed
-# and no list of this machine changes. Everything is in the target folder's `kernels`; a package is fetched once.
+# and no list of this machine changes. A package is fetched once, into the folder fairpace-tools/kernels of the user's cache. All
+# else is in the target folder's `kernels`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -71,6 +72,7 @@ done
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 work=$target/kernels
+fetched=${XDG_CACHE_HOME:-$HOME/.cache}/fairpace-tools/kernels
 reports=$work/reports
 # Guests at a time: each keeps one to two cores busy.
 jobs_at_once=${GUESTS:-2}
@@ -115,15 +117,15 @@ require_tools() {
 own() {
 	local tool=$1
 	shift
-	"$tool" -o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts="$work/apt/none" \
-		-o Dir::State="$work/apt/state" -o Dir::State::status=/dev/null -o Dir::Cache="$work/apt/cache" \
+	"$tool" -o Dir::Etc::sourcelist="$fetched/apt/sources.list" -o Dir::Etc::sourceparts="$fetched/apt/none" \
+		-o Dir::State="$fetched/apt/state" -o Dir::State::status=/dev/null -o Dir::Cache="$fetched/apt/cache" \
 		-o APT::Sandbox::User=root -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
 		-o Acquire::Languages=none "$@"
 }
 
 fetch_lists() {
-	mkdir -p "$work"/apt/{none,state/lists/partial,cache/archives/partial} "$work/packages"
-	[ -z "$(find "$work/apt/updated" -mmin -$list_age 2>/dev/null)" ] || return 0
+	mkdir -p "$fetched"/apt/{none,state/lists/partial,cache/archives/partial} "$fetched/packages"
+	[ -z "$(find "$fetched/apt/updated" -mmin -$list_age 2>/dev/null)" ] || return 0
 	local addresses mirror security keys
 	# shellcheck disable=SC2016 # apt's own variable
 	addresses=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sort -u)
@@ -133,9 +135,9 @@ fetch_lists() {
 	{
 		printf "deb [signed-by=$keys] $mirror %s main\n" "${suites[@]}"
 		[ -z "$security" ] || printf "deb [signed-by=$keys] $security %s main\n" "${security_suites[@]}"
-	} >"$work/apt/sources.list"
-	own apt-get update -qq >"$work/apt/log" 2>&1 || skip "the package mirror cannot be reached: $(tail -n1 "$work/apt/log")"
-	touch "$work/apt/updated"
+	} >"$fetched/apt/sources.list"
+	own apt-get update -qq >"$fetched/apt/log" 2>&1 || skip "the package mirror cannot be reached: $(tail -n1 "$fetched/apt/log")"
+	touch "$fetched/apt/updated"
 }
 
 # The newest package of a series, as "version name"; nothing if there is none. Names are in the order of versions.
@@ -163,13 +165,13 @@ series_to_check() {
 # Unpacks the newest package of a name into a folder.
 unpack() {
 	mkdir -p "$2"
-	(cd "$work/packages" && own apt-get download -qq "$1" >"$work/apt/log" 2>&1) || {
-		echo "kernels: $1 cannot be fetched: $(tail -n1 "$work/apt/log")" >&2
+	(cd "$fetched/packages" && own apt-get download -qq "$1" >"$fetched/apt/log" 2>&1) || {
+		echo "kernels: $1 cannot be fetched: $(tail -n1 "$fetched/apt/log")" >&2
 		return 1
 	}
 	local file
 	# where a colon or plus is escaped, the name still begins so
-	file=$(find "$work/packages" -name "$1_*.deb" -printf '%T@ %p\n' | sort -n | tail -n1 | cut -d' ' -f2-)
+	file=$(find "$fetched/packages" -name "$1_*.deb" -printf '%T@ %p\n' | sort -n | tail -n1 | cut -d' ' -f2-)
 	dpkg-deb -x "$file" "$2"
 }
 
@@ -247,12 +249,13 @@ unpack_kernel() {
 
 check_series() {
 	local series=$1 version package kernel
+	flock 8
 	read -r version package < <(newest "$series") || {
 		echo "Debian's mirror has no package of it in ${suites[*]}" >"$reports/$series.source"
 		echo "kernels: there is no $series"
 		return 0
 	}
-	local files=$work/$package
+	local files=$fetched/$package-$version
 	if [ ! -e "$files/done" ]; then
 		rm -rf "$files"
 		unpack_kernel "$package" "$files" || {
@@ -261,6 +264,7 @@ check_series() {
 		}
 		touch "$files/done"
 	fi
+	flock --unlock 8
 	kernel=$(find "$files" -name 'vmlinuz*' | head -n1)
 	rm -rf "$work/module"
 	mkdir -p "$work/module"
@@ -269,7 +273,7 @@ check_series() {
 	{
 		cat "$work/image.cpio"
 		archive "$work/module"
-	} >"$files.initramfs"
+	} >"$work/$package.initramfs"
 	# After cmpxchg16b, QEMU 7.2 has impossible flags now and then, see scripts/packages-test.sh. Later kernels have no socket
 	# storage without it (crates/kernel/src/storage.rs); one thread for both processors has shown none.
 	processor=(-accel tcg,thread=single -cpu max)
@@ -278,24 +282,29 @@ check_series() {
 	echo "Debian $version" >"$reports/$series.source"
 	if [ -n "$reordering" ]; then
 		# the initramfs is unpacked, and each algorithm loads and ends
-		boot "$kernel" "$files.initramfs" "$series-reordering" "fairpace_check=\"--reordering ${reordering}s\"" \
+		boot "$kernel" "$work/$package.initramfs" "$series-reordering" "fairpace_check=\"--reordering ${reordering}s\"" \
 			$((limit + most_algorithms * (reordering + 15)))
 		return 0
 	fi
 	if [ -n "$hostile" ]; then
-		boot "$kernel" "$files.initramfs" "$series-hostile" "fairpace_check=\"--hostile $hostile --first $first\"" \
+		boot "$kernel" "$work/$package.initramfs" "$series-hostile" "fairpace_check=\"--hostile $hostile --first $first\"" \
 			$((limit + hostile * 40))
 		return 0
 	fi
-	boot "$kernel" "$files.initramfs" "$series" "" $limit
-	[ $lockdown = no ] || boot "$kernel" "$files.initramfs" "$series-lockdown" "lockdown=confidentiality" $limit
+	boot "$kernel" "$work/$package.initramfs" "$series" "" $limit
+	[ $lockdown = no ] || boot "$kernel" "$work/$package.initramfs" "$series-lockdown" "lockdown=confidentiality" $limit
 }
 
 require_tools
+# one process at a time fetches; the guests run without the lock
+mkdir -p "$fetched"
+exec 8>"$fetched/lock"
+flock 8
 fetch_lists
 rm -rf "$reports"
 mkdir -p "$reports"
 build_root
+flock --unlock 8
 for series in $(series_to_check); do check_series "$series"; done
 while [ -n "$(jobs -pr)" ]; do wait -n || true; done
 "$target/debug/fairpace-dev" kernels "$reports" "${page[@]}"

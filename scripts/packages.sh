@@ -10,7 +10,7 @@
 #
 # Needs Debian 12 (a program that was linked with a newer glibc does not start there; checked), clang, umoci, skopeo, and for
 # arm64 gcc-aarch64-linux-gnu, libelf-dev:arm64, zlib1g-dev:arm64, the Rust target and, to run what was built,
-# qemu-user-static. It installs the cargo tools below, pinned, into the target folder.
+# qemu-user-static. It installs the cargo tools below, pinned (scripts/tool.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools=(cargo-deb@3.8.0 cargo-generate-rpm@0.21.1 cargo-cyclonedx@0.5.9)
@@ -61,11 +61,10 @@ install_missing() {
 if [ "${INSTALL:-}" = 1 ] && [ "$(id -u)" = 0 ] && [ "${ONLY:-}" != deb ]; then install_missing "$@"; fi
 for tool in "${programs[@]}"; do command -v "$tool" >/dev/null || fail "$tool is missing: apt-get install $tool"; done
 for tool in "${tools[@]}"; do
-	[ -x "$target/packages-tools/bin/${tool%@*}" ] && continue
-	say "installing $tool"
-	CARGO_TARGET_DIR=$target/tools cargo install --quiet --locked --root "$target/packages-tools" "$tool"
+	program=$(INSTALL=1 scripts/tool.sh "$tool")
+	PATH=$(dirname "$program"):$PATH
 done
-export PATH=$target/packages-tools/bin:$PATH
+export PATH
 
 triple_of() { case "$1" in amd64) echo x86_64-unknown-linux-gnu ;; arm64) echo aarch64-unknown-linux-gnu ;; *) fail "$1?" ;; esac; }
 machine_of() { local triple; triple=$(triple_of "$1"); echo "${triple%%-*}"; }
