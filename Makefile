@@ -3,6 +3,10 @@
 CARGO ?= cargo
 # Ends what takes too long, and says what it waited for. Cargo starts test programs with it, too (.cargo/config.toml).
 LIMIT = scripts/limit.sh
+# Says how long it took; .ci/run prints a table of them.
+STEP = scripts/step.sh
+# What `make test` runs besides the examples of the documentation.
+TESTS = --workspace --lib --bins --tests --locked --no-fail-fast
 # The maintainers' program.
 DEV = $(CARGO) run --release --quiet --package fairpace-dev --
 # More arguments, as in `make duels ARGS="--duration 20s"`: for demo, duels, evaluate, reproduce, validation, tables, level-evidence,
@@ -12,8 +16,8 @@ ARGS ?=
 N ?= 100
 SEED ?= 1
 
-.PHONY: help demo duels evaluate leaderboard reproduce validation validation-level setup build python notebooks test check tidy \
-	fmt lint docs bench count bench-kernel objects api packages-check deny tables level-theory level-evidence accuracy \
+.PHONY: help demo duels evaluate leaderboard reproduce validation validation-level setup build python notebooks test test-code \
+	test-packages check tidy fmt lint docs bench count bench-kernel objects api packages-check deny tables level-theory level-evidence accuracy \
 	swarm abuse soak nightly packages packages-test kernels fuzz conform
 
 help:
@@ -92,9 +96,9 @@ fmt:
 # them once (27 s without, 15 s with).
 lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --bins --examples --locked --quiet
-	cc/lint.sh
+	$(STEP) clippy $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(STEP) rustdoc $(CARGO) doc --workspace --no-deps --lib --bins --examples --locked --quiet
+	$(STEP) "lints of the C" cc/lint.sh
 
 # The inner loop: no root, no kernel, no long runs. `make test` has the rest: of the tests of fairpace-dev, the one that it leaves out
 # simulates all figures and takes 54 of 61 CPU-seconds.
@@ -108,16 +112,23 @@ tidy:
 	$(CARGO) run --quiet --package fairpace-tidy
 
 # The C once more with UBSan, where undefined behaviour traps; documentation's examples; then all tests.
-test:
+test: test-code test-packages
+
+test-code:
 	@scripts/setup.sh --all
 	$(MAKE) lint
-	$(CARGO) test --package fairpace-cc --features ubsan --locked --no-fail-fast
-	$(LIMIT) $(CARGO) test --workspace --doc --locked
-	$(CARGO) test --workspace --lib --bins --tests --locked --no-fail-fast
-	$(LIMIT) scripts/python.sh --quick
-	$(LIMIT) $(MAKE) packages-check
-	$(LIMIT) scripts/public-api.sh --check
-	$(LIMIT) $(MAKE) count
+	$(STEP) "tests of the C with UBSan" $(CARGO) test --package fairpace-cc --features ubsan --locked --no-fail-fast
+	$(STEP) "examples of the documentation" $(LIMIT) $(CARGO) test --workspace --doc --locked
+	$(STEP) "test programs are built" $(CARGO) test $(TESTS) --no-run
+	$(STEP) "test programs" $(CARGO) test $(TESTS)
+
+# What is built once more, in the form in which others get it.
+test-packages:
+	@scripts/setup.sh --all
+	$(STEP) "Python package" $(LIMIT) scripts/python.sh --quick
+	$(STEP) "packages of the crates" $(LIMIT) $(MAKE) packages-check
+	$(STEP) "public API" $(LIMIT) scripts/public-api.sh --check
+	$(STEP) "instructions per packet" $(LIMIT) $(MAKE) count
 
 python:
 	@scripts/setup.sh --all
@@ -142,9 +153,11 @@ bench-kernel:
 	@scripts/setup.sh --all
 	$(CARGO) bench --package fairpace-kernel --bench cpu -- $(ARGS)
 
-# What the package of fairpace-kernel contains, so that building it needs no clang.
+# What the package of fairpace-kernel contains, so that building it needs no clang. Built as a part of the workspace: a package alone
+# has other features of its dependencies, which would be compiled once more.
 objects:
-	$(CARGO) run --quiet --locked --package fairpace-bpf-build --example objects -- crates/kernel/objects
+	$(CARGO) build --quiet --locked --workspace --example objects
+	$${CARGO_TARGET_DIR:-target}/debug/examples/objects crates/kernel/objects
 
 # Written again after a change of the interface; `make test` compares where cargo-public-api is installed.
 api:

@@ -12,6 +12,7 @@ set -uo pipefail
 # The longest command of `make test` takes some minutes, and other work of the machine can slow it down. A program of tests takes
 # five at most on two busy cores.
 limit_min=${LIMIT_MIN:-40}
+step=()
 
 if [ "${1:-}" = --tests ]; then
 	limit_min=${LIMIT_MIN:-15}
@@ -23,6 +24,8 @@ if [ "${1:-}" = --tests ]; then
 	*/deps/*) ;;
 	*) exec "$@" ;;
 	esac
+	# as a part of a step: its package, and target/debug/deps/NAME-HASH without the hash
+	[ -z "${FAIRPACE_STEPS:-}" ] || step=("${0%/*}/step.sh" "test:${CARGO_PKG_NAME:-} $(basename "${1%-*}")")
 fi
 
 # A process and its descendants.
@@ -61,4 +64,4 @@ watch >/dev/null &
 watcher=$!
 trap 'kill $watcher 2>/dev/null' EXIT
 # in the foreground: bash has what is in the background ignore Ctrl-C
-"$@"
+"${step[@]}" "$@"
