@@ -189,7 +189,9 @@ archive() { (cd "$1" && find . -mindepth 1 | "$work/busybox" cpio -o -H newc 2>/
 
 # What all guests have: the programs, and what starts them.
 build_root() {
-	nice cargo build --quiet --locked --package fairpace --package fairpace-dev
+	# The workspace, for the features of dependencies that `make test` has: nothing is compiled again. Those of tests and examples
+	# are among them if an example is built, too.
+	nice cargo build --quiet --locked --workspace --bin fairpace --bin fairpace-dev --example objects
 	rm -rf "$work/image" "$work/tools"
 	unpack busybox-static "$work/tools"
 	cp "$(find "$work/tools" -path "*/bin/busybox" -type f)" "$work/busybox"

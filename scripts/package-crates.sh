@@ -27,8 +27,7 @@ cargo package "${packages[@]}" --no-verify --offline --allow-dirty --quiet 2>"$s
 
 mkdir -p "$scratch/packages" "$scratch/program/src" "$scratch/bin"
 for file in "$target"/package/*.crate; do tar -xzf "$file" -C "$scratch/packages"; done
-cargo run --quiet --offline --package fairpace-bpf-build --example objects -- \
-	--check "$scratch"/packages/fairpace-kernel-*/objects
+"$target"/debug/examples/objects --check "$scratch"/packages/fairpace-kernel-*/objects
 
 {
 	printf '[package]\nname = "packages-check"\nversion = "0.0.0"\nedition = "2024"\n\n[dependencies]\n'

@@ -103,6 +103,13 @@ const DISCIPLINE: &[(&str, &str, &str)] = &[
 const HEAD_DROP: &str = include_str!("recipe/head_drop.rs");
 /// Files that the recipes add.
 const ADDED: &[(&str, &str)] = &[("cc/aimd.h", HEADER), ("crates/netem/src/aqm/head_drop.rs", HEAD_DROP)];
+/// The recipes' simulations are short, and optimizing the simulator for them takes longer than they do.
+const UNOPTIMIZED: [&str; 4] = [
+    "--config",
+    "profile.dev.package.fairpace-sim.opt-level=0",
+    "--config",
+    "profile.dev.package.fairpace-tcp.opt-level=0",
+];
 /// What ends the list; new lines come before it.
 const END_OF_LIST: &str = "\n#undef CC_ALGORITHM\n";
 
@@ -184,8 +191,11 @@ impl Copied {
         let wrapper = self.root.join("wrapper");
         fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
         let output = Command::new(env!("CARGO"))
-            .args(["build", "--package", "fairpace", "--bin", "fairpace", "--offline", "--locked", "--quiet"])
+            // the workspace and an example, for the features of dependencies that `cargo test --workspace` has
+            .args(["build", "--workspace", "--bin", "fairpace", "--example", "objects"])
+            .args(["--offline", "--locked", "--quiet"])
             .args(["--profile", if name == "debug" { "dev" } else { name }])
+            .args(UNOPTIMIZED)
             .env("CARGO_BUILD_BUILD_DIR", profile.parent().unwrap())
             .env("RUSTC_WORKSPACE_WRAPPER", wrapper)
             .env("CARGO_TARGET_DIR", self.root.join("target"))
