@@ -17,8 +17,8 @@ N ?= 100
 SEED ?= 1
 
 .PHONY: help demo duels evaluate leaderboard reproduce validation validation-level setup build python notebooks test test-code \
-	test-packages check tidy fmt lint docs bench count bench-kernel objects api packages-check deny tables level-theory level-evidence accuracy \
-	swarm abuse soak nightly packages packages-test kernels fuzz conform
+	test-packages check tidy fmt lint docs bench count bench-kernel objects api packages-check deny tables level-theory \
+	level-evidence accuracy swarm abuse soak nightly packages packages-test kernels fuzz conform
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"

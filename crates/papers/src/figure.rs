@@ -450,7 +450,7 @@ pub struct Paper {
     /// What it claims and what came of it here: two or three sentences, and what else is to be said in
     /// further paragraphs.
     pub about: String,
-    /// Its figures in the order of the paper; every folder must be named.
+    /// Its figures in the order of the paper. Other folders with a `figure.toml` follow, by name.
     pub figures: Vec<String>,
     /// What is known of the paper's hosts and is no default.
     #[serde(default)]

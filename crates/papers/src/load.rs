@@ -69,17 +69,15 @@ fn folder(root: &Path, id: &str) -> Result<Folder, Invalid> {
             return wrong(format!("there is no folder `{name}`"));
         }
     }
-    // a folder with scenarios that several figures share has no figure.toml
-    let is_figure = |name: &&String| dir.join(name).join("figure.toml").exists();
-    if let Some(left_out) = dirs.iter().filter(is_figure).find(|name| !paper.figures.contains(name)) {
-        let message = format!("the folder `{left_out}` is not among them");
-        return Err(one(text.problem("paper", "impossible", "figures", message, "name every figure".into())));
-    }
     let problems = check::bases(&paper, &text);
     if !problems.is_empty() {
         return Err(Invalid { problems });
     }
-    let sheets = paper.figures.iter().map(|name| sheet(&dir, id, name, &paper)).collect::<Result<_, _>>()?;
+    // a folder with scenarios that several figures share has no figure.toml
+    let is_other =
+        |name: &&String| !paper.figures.contains(name) && dir.join(name).join("figure.toml").exists();
+    let figures = paper.figures.iter().chain(dirs.iter().filter(is_other));
+    let sheets = figures.map(|name| sheet(&dir, id, name, &paper)).collect::<Result<_, _>>()?;
     Ok(Folder { id: id.to_owned(), paper, sheets })
 }
 

@@ -1,6 +1,6 @@
 //! Algorithms that are bad on purpose: each is a sound algorithm with one fault. What it fails, and its
-//! parent passes, is exactly what `evaluation/bad/fails.toml` says, and each criterion is shown by one of them
-//! to detect a fault.
+//! parent passes, is exactly what `evaluation/bad/fails.toml` says, and each criterion is shown by one of
+//! them to detect a fault.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

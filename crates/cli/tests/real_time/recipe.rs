@@ -191,7 +191,7 @@ impl Copied {
         let wrapper = self.root.join("wrapper");
         fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
         let output = Command::new(env!("CARGO"))
-            // the workspace and an example, for the features of dependencies that `cargo test --workspace` has
+            // the workspace and an example, for the features that `cargo test --workspace` has
             .args(["build", "--workspace", "--bin", "fairpace", "--example", "objects"])
             .args(["--offline", "--locked", "--quiet"])
             .args(["--profile", if name == "debug" { "dev" } else { name }])
