@@ -34,7 +34,7 @@ pub(crate) fn run(
     if let Some(dir) = dir {
         let cases =
             scenarios.iter().zip(&labels).map(|(scenario, cc)| Case::new(cc, scenario, args.on)).collect();
-        dir.write(store::several("Comparison", cases, &runs, "")?)?;
+        dir.write(store::several(&links(&scenarios), cases, &runs, "")?)?;
     }
     if global.json {
         let summaries: Vec<_> = runs.iter().map(|run| &run.summary).collect();
@@ -47,14 +47,18 @@ pub(crate) fn run(
     notes(&runs, &labels, global, out)
 }
 
-/// The path that the runs share, and the parameters that were changed.
-fn headline(scenarios: &[Scenario], target: Target) -> String {
-    let Some(Scenario { links, window: (from, to), .. }) = scenarios.first() else { return String::new() };
-    let links = links
-        .iter()
+/// The path that the runs share.
+fn links(scenarios: &[Scenario]) -> String {
+    let links = scenarios.iter().take(1).flat_map(|scenario| &scenario.links);
+    let texts = links
         .map(|link| format!("{}, buffer {}", show(link.rate_bps, Dimension::Rate), show_limit(link.buffer)));
-    let mut parts: Vec<_> = links.collect();
-    parts.push(host::description(target).to_owned());
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+/// The path, where the runs were made, and the parameters that were changed.
+fn headline(scenarios: &[Scenario], target: Target) -> String {
+    let Some(Scenario { window: (from, to), .. }) = scenarios.first() else { return String::new() };
+    let mut parts = vec![links(scenarios), host::description(target).to_owned()];
     parts.push(format!("measured from {} to {}", show_time(*from), show_time(*to)));
     let changed =
         scenarios.iter().filter_map(|s| s.flows.first()).filter(|flow| !flow.cc.settings().is_empty());

@@ -11,6 +11,12 @@ use maud::{Markup, PreEscaped, html};
 mod layout {
     /// Width of the picture, about that of a README.
     pub(super) const WIDTH: usize = 900;
+    /// With this number of plots one is below the other. Beside each other they could not be read on a phone.
+    pub(super) const STACKED: usize = 2;
+    /// Width of a picture of [`STACKED`] plots: that of a README on a phone of 390 pixels, less its margins.
+    pub(super) const STACKED_WIDTH: usize = 358;
+    /// Letters of the explanation in a line of [`STACKED_WIDTH`]: a letter of 11.5 pixels is about 6 wide.
+    pub(super) const STACKED_LETTERS: usize = 54;
     /// Least width of a plot with its axis and numbers: the subtitle fits. Four in a row widen the picture.
     pub(super) const LEAST_CELL: usize = 275;
     /// Height of a row of plots with their titles and axes.
@@ -27,6 +33,10 @@ mod layout {
     pub(super) const PLOT_HEIGHT: usize = 156;
     /// Height of a line of text.
     pub(super) const LINE: f64 = 15.0;
+    /// Height of a line of the explanation below the plots.
+    pub(super) const LEGEND_LINE: usize = 15;
+    /// Width of a letter of the title, at most.
+    pub(super) const HEAD_LETTER: usize = 11;
 }
 use layout::*;
 
@@ -34,11 +44,16 @@ use layout::*;
 pub(crate) fn svg(study: &Study) -> String {
     let axes = Axes::new(study);
     let scale = study.scale(axes.goodput);
-    let rows = rows(study);
+    let stacked = study.runs.len() == STACKED;
+    let rows = if stacked { study.runs.iter().map(|case| vec![case]).collect() } else { rows(study) };
     let columns = rows.iter().map(Vec::len).max().unwrap_or(1);
-    let cell_width = (layout::WIDTH / columns).max(LEAST_CELL);
-    let width = layout::WIDTH.max(columns * cell_width);
-    let height = TOP + rows.len().max(1) * CELL_HEIGHT + 28;
+    let least_width = if stacked { STACKED_WIDTH } else { layout::WIDTH };
+    let cell_width = (least_width / columns).max(LEAST_CELL);
+    let width = least_width.max(columns * cell_width);
+    let legend = legend(study);
+    let legend = if stacked { parts(&legend, STACKED_LETTERS) } else { vec![legend] };
+    let plots_end = TOP + rows.len().max(1) * CELL_HEIGHT;
+    let height = plots_end + 13 + legend.len() * LEGEND_LINE;
     let description: Vec<String> =
         study.runs.iter().map(|case| format!("{}: {}", case.label, subtitle(case))).collect();
     let style = [
@@ -54,8 +69,8 @@ pub(crate) fn svg(study: &Study) -> String {
             desc #d { "Goodput over time. " (description.join("; ")) "." }
             style { @for part in style { (part) } }
             rect.paper width="100%" height="100%" rx="6" {}
-            text.head x=(PLOT_X) y="30" { (clip(study.title, 80)) }
-            (key(study))
+            text.head x=(PLOT_X) y="30" { (clip(study.title, width / HEAD_LETTER)) }
+            (key(study, width))
             @for (r, row) in rows.iter().enumerate() {
                 @for (c, case) in row.iter().enumerate() {
                     g transform={ "translate(" (c * cell_width) "," (TOP + r * CELL_HEIGHT) ")" } {
@@ -63,20 +78,24 @@ pub(crate) fn svg(study: &Study) -> String {
                     }
                 }
             }
-            text.muted x=(PLOT_X) y=(height - 14) { (legend(study)) }
+            @for (i, line) in legend.iter().enumerate() {
+                text.muted x=(if stacked { LEGEND_LINE } else { PLOT_X })
+                    y=(plots_end + 14 + i * LEGEND_LINE) { (line) }
+            }
         }
     };
     format!("{}\n", picture.into_string())
 }
 
 /// The names of the flows with their lines. The numbers beside the plots have the same colours.
-fn key(study: &Study) -> Markup {
+fn key(study: &Study, width: usize) -> Markup {
     let names: Vec<String> = (0..study.most_flows().min(6)).map(|i| clip(&study.flow_name(i), 16)).collect();
     // Space for a line, a name with about seven units per letter, and a gap.
     let place =
         |count: usize| PLOT_X + names[..count].iter().map(|n| 44 + 7 * n.chars().count()).sum::<usize>();
+    let fit = (0..names.len()).take_while(|i| place(i + 1) <= width).count();
     html! {
-        @for (i, name) in names.iter().enumerate() {
+        @for (i, name) in names[..fit].iter().enumerate() {
             path class={ "line " (flow_class(Some(i))) } d={ "M" (place(i)) ",48h18" } {}
             text.name x=(place(i) + 24) y="52" { (name) }
         }
@@ -114,6 +133,20 @@ fn cell(study: &Study, case: &Case, scale: &Scale, plot_width: usize) -> Markup 
             }
         }
     }
+}
+
+/// A text in lines of about `length` characters, which end after a semicolon.
+fn parts(text: &str, length: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in text.split_inclusive("; ") {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + part.trim_end().chars().count() <= length => {
+                line.push_str(part);
+            }
+            _ => lines.push(part.to_owned()),
+        }
+    }
+    lines
 }
 
 /// A coordinate with one decimal, so that the bytes are the same on all machines.

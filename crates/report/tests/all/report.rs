@@ -173,6 +173,20 @@ fn a_fourth_run_of_a_place_is_not_alone_in_a_row() {
 }
 
 #[test]
+fn of_two_runs_one_is_below_the_other_and_the_text_fits_a_phone() {
+    let (runs, context) = demonstration();
+    assert_eq!(places(&runs[1..3], &context), (vec![vec![0], vec![0]], 358));
+    let picture = headline_svg("Demonstration", &runs[1..3], &context);
+    let document = roxmltree::Document::parse(&picture).unwrap();
+    let texts = document.descendants().filter(|node| node.tag_name().name() == "text");
+    let placed = texts.filter_map(|node| Some((node.attribute("x")?.parse::<f64>().ok()?, node.text()?)));
+    for (x, text) in placed {
+        // the smallest letters are about 6 wide
+        assert!(x + 6.0 * text.chars().count() as f64 <= 358.0 + 6.0, "{text}");
+    }
+}
+
+#[test]
 fn five_runs_stay_small() {
     let (runs, context) = demonstration();
     let page = html("Demonstration", &runs, &context).len();
