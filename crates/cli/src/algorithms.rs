@@ -6,6 +6,9 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::table::{self, table};
 
+/// The page that helps to choose.
+const WHICH: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/which-algorithm.md");
+
 pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
     let records = AlgorithmRecord::all();
     if global.json {
@@ -16,6 +19,7 @@ pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
         lines.add_row([record.name, record.kernel_name, record.title, record.source]);
     }
     out.text(&table::text(&lines))?;
+    out.line(&format!("\nFor whom each is, what it harms, and whether to use it in production:\n{WHICH}"))?;
     for record in records.iter().filter(|record| !record.parameters.is_empty()) {
         let mut lines = table(&["", "parameter", "default", "range", "what", "why"], 6);
         for ParameterRecord { name, default, least, most, meaning, reason, .. } in record.own_parameters() {

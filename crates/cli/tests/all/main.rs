@@ -8,6 +8,7 @@ mod crates;
 mod evaluate;
 mod headers;
 mod lifecycle;
+mod pages;
 mod places;
 mod repeat;
 mod results;
