@@ -67,6 +67,21 @@ pub(crate) fn check(file: &File, known: &Known, found: &mut Vec<Violation>) {
     }
 }
 
+/// The files and folders that a page links to, from the root of the repository.
+pub(crate) fn targets(page: &File) -> Vec<String> {
+    let mut found = Vec::new();
+    for (_, text) in paragraphs(&page.text) {
+        let (without_spans, _) = spans(&text);
+        for (_, target) in link_targets(&without_spans) {
+            let path = target.trim_matches(['<', '>']).split('#').next().unwrap_or_default();
+            if !path.is_empty() && !path.contains("://") {
+                found.push(resolve(&page.path, path));
+            }
+        }
+    }
+    found
+}
+
 /// Lines outside of code blocks up to an empty one, with the number of the first. A code span may go on in
 /// the next line.
 fn paragraphs(text: &str) -> Vec<(usize, String)> {

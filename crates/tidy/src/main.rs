@@ -2,8 +2,9 @@
 //! neither rustc nor clippy nor clang checks.
 //!
 //! This is a program over all files that git tracks: widths, sizes of files and functions, comments of
-//! constants, links, words that the glossary forbids, machine paths, stray headers, and import cycles. It is
-//! not a parser of Rust or C: each check reads as much syntax as it needs, and says so.
+//! constants, links, pages without a link to them, words that the glossary forbids, machine
+//! paths, stray headers, and import cycles. It is not a parser of Rust or C: each check reads as much syntax
+//! as it needs, and says so.
 //!
 //! `cargo test -p fairpace-tidy` fails on a violation; `cargo run -p fairpace-tidy` lists the violations.
 
@@ -14,6 +15,7 @@ mod constants;
 mod cycles;
 mod exempt;
 mod headers;
+mod inbound;
 mod links;
 mod mask;
 mod paths;
@@ -52,6 +54,7 @@ fn all(files: &[File]) -> Vec<Violation> {
     }
     words::check_list(files, &forbidden, &mut found);
     headers::check(files, &mut found);
+    inbound::check(files, &mut found);
     cycles::check(files, &mut found);
     found
 }
