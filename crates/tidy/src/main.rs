@@ -2,7 +2,7 @@
 //! neither rustc nor clippy nor clang checks.
 //!
 //! This is a program over all files that git tracks: widths, sizes of files and functions, comments of
-//! constants, links, pages without a link to them, words that the glossary forbids, machine
+//! constants, links, pages without a link to them, numbers in prose, words that the glossary forbids, machine
 //! paths, stray headers, and import cycles. It is not a parser of Rust or C: each check reads as much syntax
 //! as it needs, and says so.
 //!
@@ -18,6 +18,7 @@ mod headers;
 mod inbound;
 mod links;
 mod mask;
+mod numbers;
 mod paths;
 mod size;
 mod tree;
@@ -55,6 +56,7 @@ fn all(files: &[File]) -> Vec<Violation> {
     words::check_list(files, &forbidden, &mut found);
     headers::check(files, &mut found);
     inbound::check(files, &mut found);
+    numbers::check(files, &mut found);
     cycles::check(files, &mut found);
     found
 }

@@ -1,9 +1,11 @@
 //! `fairpace-dev docs`: all generated pages that take only seconds.
 //!
-//! Tables of long runs are written by `run` and `accuracy` between the marks of their pages.
+//! Tables of long runs are written by `run` and `accuracy` between the marks of their pages. Numbers in prose
+//! are filled from such tables here.
 
 mod algorithms;
 mod commands;
+mod numbers;
 mod python;
 
 use std::fs;
@@ -66,6 +68,7 @@ fn stale(root: &Path) -> Result<Vec<Page>, Failure> {
     let papers = figures::pages(&root.join("reproduction"))?;
     pages.push(Page::new(papers.front.path().to_owned(), papers.front.text(&papers.tables)));
     pages.extend(papers.papers.into_iter().map(|(path, text)| Page::new(path, text)));
+    pages.extend(numbers::pages(root)?);
     pages.retain(|page| !page.is_current());
     Ok(pages)
 }
