@@ -471,14 +471,14 @@ impl Scoreboard {
         if !self.una.is_multiple_of(every) {
             return;
         }
-        let window = self.una..self.nxt;
-        let count = |m: u8| window.clone().filter(|s| self.marks(*s) & m != 0).count() as u32;
-        assert_eq!(self.sacked_out, count(mark::SACKED) + self.dup_acks);
-        assert_eq!(self.lost_out, count(mark::LOST));
-        assert_eq!(self.retrans_out, count(mark::RETRANS));
-        assert_eq!(self.ever_retrans_out, count(mark::EVER_RETRANS));
-        for seq in window {
+        let (mut sacked, mut lost, mut retrans, mut ever_retrans) = (0, 0, 0, 0);
+        // In one pass: tests spend a seventh of their time here.
+        for seq in self.una..self.nxt {
             let m = self.marks(seq);
+            sacked += u32::from(m & mark::SACKED != 0);
+            lost += u32::from(m & mark::LOST != 0);
+            retrans += u32::from(m & mark::RETRANS != 0);
+            ever_retrans += u32::from(m & mark::EVER_RETRANS != 0);
             let pending = m & (mark::LOST | mark::RETRANS) == mark::LOST;
             assert_eq!(self.pending.get(seq), pending, "packet {seq}");
             assert_eq!(self.sacked.get(seq), m & mark::SACKED != 0, "packet {seq}");
@@ -488,5 +488,8 @@ impl Scoreboard {
                 "packet {seq} is SACKed and lost"
             );
         }
+        assert_eq!(self.sacked_out, sacked + self.dup_acks);
+        assert_eq!((self.lost_out, self.retrans_out), (lost, retrans));
+        assert_eq!(self.ever_retrans_out, ever_retrans);
     }
 }
