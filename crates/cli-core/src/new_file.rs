@@ -57,10 +57,10 @@ pub fn replace(path: &Path, earlier: Option<&[u8]>, text: &[u8]) -> io::Result<R
 ///
 /// # Errors
 /// The system's. Then `path` is as before.
-pub fn write(path: &Path, text: &str) -> io::Result<()> {
+pub fn write(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     fs::create_dir_all(folder(path))?;
     let mut file = temporary(path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(text.as_ref())?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())

@@ -43,7 +43,7 @@ const MOVED: [(&str, &str); 5] = [
     ("duels", "run experiments/duels.toml"),
     ("model", "run FILE"),
     ("reproduce", "reproduce"),
-    ("reproduce-grid", "reproduce-grid"),
+    ("reproduce-grid", "run reproduction/bbrv3-startup-mahmud2025/grid.toml"),
 ];
 
 impl Program for Cli {

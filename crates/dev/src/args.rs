@@ -1,14 +1,12 @@
 //! The command line of `fairpace-dev`. Its help and docs/reference/dev.md are generated from it.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use fairpace_cli_core::args::{Global, Jobs, from_one_to, parse_target};
+use fairpace_cli_core::args::{Global, Jobs, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_robustness::args::{AbuseArgs, HostileArgs, SoakArgs};
-use fairpace_scenario::quantity::parse_time;
-use fairpace_scenario::{Set, Target};
+use fairpace_scenario::Target;
 
 use crate::marked_page::{MarkedPage, Page};
 
@@ -33,16 +31,13 @@ pub(crate) enum Command {
     /// A file has tables, criteria, duels, a validation or a figure of a paper (docs/experiments.md). Its
     /// numbers are printed, or with --write put on their page. Finished simulations are kept in the folder
     /// `.cache` beside the file, of figures in that of all papers, as long as the simulator and the
-    /// algorithms of a run do not change: after an interruption the same command continues.
+    /// algorithms of a run do not change: after an interruption the same command continues. A row of a CSV file
+    /// that is of its scenario of today is not simulated again.
     ///
     /// Figures are named by their folder, that of a paper, or `reproduction` for all. With --write their
     /// numbers go to `reproduction/results`, and REPRODUCTION.md, the papers' pages and `gallery.html`, with
     /// the pictures of what was run, are written.
     Run(RunArgs),
-    /// Simulate the 972 runs of "BBRv3 Startup Behavior" (Mahmud et al., 2025).
-    ///
-    /// A finished run becomes a row of the table at once. The same command continues after an interruption.
-    ReproduceGrid(GridArgs),
     /// Measure how exactly the kernel host reports each packet's sending and loss to BBRv3.
     ///
     /// Needs root, BTF, clang, and Linux 6.10 or later. Six paths take two minutes.
@@ -98,10 +93,12 @@ pub(crate) struct RunArgs {
     /// Only these tables.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) table: Vec<String>,
-    /// Put the tables on the page that the file names, between their marks. The rest of the page stays.
+    /// Put the tables on the page that the file names, between their marks. The rest of the page stays. CSV
+    /// files are written as a whole.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Run nothing: are the tables on the page those of the scenarios that the file has now?
+    /// Run nothing: are the tables on the page, or the rows of the CSV files, those of the scenarios that the
+    /// file has now?
     #[arg(long, conflicts_with = "write")]
     pub(crate) check: bool,
     /// One seed of each simulation, and the short version of figures. With --write, only which checks of
@@ -114,7 +111,8 @@ pub(crate) struct RunArgs {
     /// Of figures: where to run.
     #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
     pub(crate) on: Target,
-    /// Of a validation: only the scenarios with these names.
+    /// Of a validation: only the scenarios with these names. Of CSV files: only rows with these values in
+    /// columns of axes, `rate=1gbit,rate=10gbit,queue=fifo`.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with_all = ["write", "check"])]
     pub(crate) only: Vec<String>,
     /// Of a validation: run this scenario once on each host, and show the first packet that differs.
@@ -123,52 +121,6 @@ pub(crate) struct RunArgs {
     /// The checkout, from which pages are named.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    #[command(flatten)]
-    pub(crate) jobs: Jobs,
-}
-
-impl GridArgs {
-    /// The table of the paper's grid.
-    pub(crate) const TABLE: &str = "reproduction/bbrv3-startup-mahmud2025/grid.csv";
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct GridArgs {
-    /// The table of runs, a CSV file. The table of flows is beside it: `grid-flows.csv`.
-    #[arg(long, value_name = "FILE", default_value = Self::TABLE)]
-    pub(crate) table: PathBuf,
-    /// Only runs with these values in a column (pair, queue, buffer, rate, rtt): rate=1gbit,
-    /// rtt=35ms,145ms; repeatable.
-    #[arg(long, value_name = "COLUMN=VALUE,...")]
-    pub(crate) only: Vec<String>,
-    /// Length of each run; runs of another length are other rows.
-    #[arg(
-        long,
-        allow_hyphen_values = true,
-        value_name = "TIME",
-        default_value = "150s",
-        value_parser = parse_time
-    )]
-    pub(crate) duration: Duration,
-    /// The first seed.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Seeds of each run.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = from_one_to(1000))]
-    pub(crate) seeds: u32,
-    /// A variant of all runs: set a key of their scenarios, for example flow.mtu=9000; repeatable. It needs a
-    /// --table of its own.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<Set>,
-    /// Repeat runs that are in the table.
-    #[arg(long)]
-    pub(crate) again: bool,
-    /// Run nothing: count the runs that are in the table.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Write the whole table, a row per flow, to this Parquet file when the runs are done.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) parquet: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
 }

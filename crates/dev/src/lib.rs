@@ -13,7 +13,6 @@ mod accuracy;
 mod args;
 mod bench_load;
 mod docs;
-mod grid;
 mod kernels;
 mod marked_page;
 pub mod records;
@@ -45,6 +44,7 @@ const MOVED: &[(&str, &str)] = &[
     ("level-theory", "run research/level/theory.toml"),
     ("model", "run FILE"),
     ("reproduce", "run reproduction"),
+    ("reproduce-grid", "run reproduction/bbrv3-startup-mahmud2025/grid.toml"),
     ("views", "run experiments/tables/kernel-view.toml"),
 ];
 
@@ -64,7 +64,6 @@ impl Program for Cli {
         let global = self.global;
         match self.command {
             Command::Run(args) => run::run(&args, global, &Signals::catch()?, out),
-            Command::ReproduceGrid(args) => grid::run(&args, global, &Signals::catch()?, out),
             Command::Accuracy(args) => accuracy::run(&args, global, &Signals::catch()?, out),
             Command::Swarm(args) => swarm::run(&args, global, &Signals::catch()?, out),
             Command::Abuse(args) => abuse::run(&args, global, &Signals::catch()?, out),

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::figure::{Figure, Line, Measure, Plot, Shape, Value};
 use crate::plan::Plan;
 use crate::sheet::Sheet;
+use crate::table;
 
 /// Hexadecimal digits of a key: a figure has a few hundred of them.
 const DIGITS: usize = 16;
@@ -44,7 +45,7 @@ impl Keys {
 
 /// A table that cannot be read is an error when its numbers are read.
 fn digest_of(path: &Path) -> String {
-    hex(Sha256::new_with_prefix(std::fs::read(path).unwrap_or_default()))
+    hex(Sha256::new_with_prefix(table::read(path).unwrap_or_default()))
 }
 
 fn hex(sum: Sha256) -> String {

@@ -11,10 +11,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod csv_file;
 pub mod figure;
 pub mod front;
 pub mod gallery;
-pub mod grid;
 pub mod judge;
 pub mod kept;
 pub mod load;

@@ -4,12 +4,12 @@ use fairpace_results::{Estimate, Run};
 use fairpace_scenario::Scenario;
 
 use crate::figure::{Figure, Measure, RunPlan, Take};
-use crate::grid::Cell;
 use crate::paths;
 use crate::plan::Case;
 use crate::record::{Mean, Numbers};
 use crate::source::Source;
 use crate::table::table;
+use crate::tables::Column;
 
 /// Significant digits of what is recorded: more than any of it bears.
 const DIGITS: usize = 5;
@@ -28,13 +28,11 @@ pub enum Gave {
         /// Columns and the values that rows have there.
         filters: Vec<(String, String)>,
     },
-    /// A run of the grid with real flows.
+    /// A run with real flows, where the simulator has rows of a table.
     Cell {
-        /// Which run.
-        cell: Cell,
+        /// Of the table.
+        columns: Vec<Column>,
         /// One per seed.
-        scenarios: Vec<Scenario>,
-        /// Of each.
         runs: Vec<Run>,
     },
 }
@@ -71,9 +69,7 @@ impl Case {
         let runs = runs.ok_or("a finished run is gone from the store: run the same command again")?;
         let gave = match &self.source {
             Source::Scenarios(_) => Gave::Runs(runs),
-            Source::Cell { cell, scenarios } => {
-                Gave::Cell { cell: cell.clone(), scenarios: scenarios.clone(), runs }
-            }
+            Source::Cell { columns, .. } => Gave::Cell { columns: columns.clone(), runs },
             Source::Model { name, arguments } => {
                 Gave::Model(crate::models::evaluate(name, arguments).map_err(|error| error.to_string())?)
             }
@@ -192,10 +188,10 @@ impl<'a> Outcomes<'a> {
                 let rows = table(path, filters, measure.of.strip_prefix("table.")?).unwrap_or_default();
                 Some(rows).filter(|rows| !rows.is_empty())?
             }
-            Gave::Cell { cell, scenarios, runs } => {
-                let column = measure.of.strip_prefix("table.")?;
-                let rows = scenarios.iter().zip(runs).map(|(of, run)| cell.row(of, &run.summary));
-                rows.map(|row| row.number(column).unwrap_or(f64::NAN)).collect()
+            Gave::Cell { columns, runs } => {
+                let name = measure.of.strip_prefix("table.")?;
+                let column = columns.iter().find(|column| column.heading == name)?;
+                runs.iter().map(|run| number(&column.measure, run)).collect()
             }
         };
         if let Some(over) = &measure.over {
@@ -216,6 +212,12 @@ fn divided(values: &[f64], by: &[f64]) -> Vec<f64> {
         [by] => values.iter().map(|value| over(*value, *by)).collect(),
         _ => values.iter().zip(by).map(|(value, by)| over(*value, *by)).collect(),
     }
+}
+
+/// The measure of a single run; NaN where there is none.
+pub(crate) fn number(measure: &Measure, run: &Run) -> f64 {
+    let over = measure.over.as_ref().map_or(1.0, |over| number(over, run));
+    of_run(measure, run) * measure.times.unwrap_or(1.0) / over
 }
 
 fn of_run(measure: &Measure, run: &Run) -> f64 {
@@ -356,18 +358,21 @@ mod tests {
 
     #[test]
     fn real_flows_in_a_cell_of_a_grid_give_the_columns_of_its_table() {
-        let cell = crate::grid::cells(std::time::Duration::from_secs(2), 1).remove(0);
-        let scenario = cell.scenario(&[], fairpace_scenario::Target::Testbed).unwrap();
-        let (runs, scenarios) = (vec![sample::run(1), sample::run(2)], vec![scenario.clone(), scenario]);
+        let jain = "heading = \"jain\"\nmeasure = { of = \"jain\" }";
+        let used = "heading = \"used\"\nmeasure = { of = \"flow.1.goodput_mbps\", over = { of = \"flow.1.5ms.goodput_mbps\" } }";
+        let columns = [jain, used].map(|column| toml::from_str(column).unwrap()).to_vec();
         let figure = figure();
-        let all = [Outcome { run: 0, point: 0, gave: Gave::Cell { cell, scenarios, runs } }];
+        let all = [Outcome {
+            run: 0,
+            point: 0,
+            gave: Gave::Cell { columns, runs: vec![sample::run(1), sample::run(2)] },
+        }];
         let outcomes = Outcomes { figure: &figure, all: &all };
         let measure =
             |of: &str| -> Measure { toml::from_str(&format!("run = \"once\"\nof = \"{of}\"")).unwrap() };
         assert_eq!(outcomes.values(&measure("table.jain"), ""), Some(vec![0.75; 2]));
-        let nothing = outcomes.values(&measure("table.pair"), "").unwrap();
-        assert!(nothing.iter().all(|value| value.is_nan()), "no number");
-        assert_eq!(outcomes.values(&measure("jain"), ""), None, "it is not of the table");
+        assert_eq!(outcomes.values(&measure("table.used"), ""), Some(vec![1.0; 2]));
+        assert_eq!(outcomes.values(&measure("table.pair"), ""), None, "it is no measure");
         assert!(outcomes.ran(&measure("table.jain")));
     }
 

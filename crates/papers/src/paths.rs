@@ -4,12 +4,13 @@
 //! Where a path means several flows or links, what adds up is added up; of everything else the mean is
 //! taken, over those that have a value.
 
+use std::collections::HashMap;
+
 use fairpace_cc::Phase;
 use fairpace_results::{Completions, FlowSummary, LinkSummary, Run, ScenarioId, Summary};
 use fairpace_scenario::Scenario;
 
 use crate::figure::Measure;
-use crate::grid::Row;
 use crate::source::Source;
 use crate::table::table;
 
@@ -139,21 +140,29 @@ pub(crate) fn number(path: &str, summary: &Summary) -> Option<f64> {
         return (mean > 0.0).then_some(end / mean);
     }
     let names = Names::of(summary);
-    let metrics = summary.metrics();
-    let find = |name: &str| metrics.iter().find(|(known, _)| known == name);
+    let metrics: HashMap<String, Option<f64>> = metrics(summary).into_iter().collect();
     let full = |part: Part, index: usize, what: &str| match part {
         Part::Flow => format!("flows.{}.{what}", names.flows[index].0),
         Part::Link => format!("links.{}.{what}", names.links[index]),
     };
     let count = |part| if part == Part::Flow { names.flows.len() } else { names.links.len() };
-    let known = |part, what: &str| (0..count(part)).any(|index| find(&full(part, index, what)).is_some());
+    let known =
+        |part, what: &str| (0..count(part)).any(|index| metrics.contains_key(&full(part, index, what)));
     match split(path, &names, &known) {
         Some((part, found, what)) => combined(
             what,
-            found.iter().map(|index| find(&full(part, *index, what)).and_then(|(_, value)| *value)),
+            found.iter().map(|index| metrics.get(&full(part, *index, what)).copied().flatten()),
         ),
-        None => find(path).and_then(|(_, value)| *value),
+        None => metrics.get(path).copied().flatten(),
     }
+}
+
+/// What a summary measures, the number of flows, the packets delivered, and the rates of the links.
+fn metrics(summary: &Summary) -> Vec<(String, Option<f64>)> {
+    let counts = [("flows", summary.flows.len() as f64), ("packets", summary.cost.data_packets as f64)];
+    let counts = counts.map(|(name, count)| (name.to_owned(), Some(count)));
+    let rates = summary.links.iter().map(|of| (format!("links.{}.rate_mbps", of.name), Some(of.rate_mbps)));
+    summary.metrics().into_iter().chain(counts).chain(rates).collect()
 }
 
 /// A series of a run, one value per point of its time; NaN where there is none. `None`: there is no such
@@ -269,13 +278,11 @@ pub(crate) fn check(measure: &Measure, source: &Source) -> Result<(), (String, S
                 column.ok_or_else(|| (format!("a table has no `{of}`"), "write table.COLUMN".into()))?;
             table(path, filters, column).map(drop).map_err(|error| (error.to_string(), String::new()))
         }
-        Source::Cell { cell, scenarios } => {
-            let row = scenarios.first().map(|scenario| cell.row(scenario, &blank(scenario)));
-            let column = of.strip_prefix("table.");
-            let is_column = |(row, column): (Row, &str)| row.has(column);
-            match row.zip(column).is_some_and(is_column) {
+        Source::Cell { columns, .. } => {
+            let is_column = |name| columns.iter().any(|column| column.heading == name);
+            match of.strip_prefix("table.").is_some_and(is_column) {
                 true => Ok(()),
-                false => Err((format!("a run of the grid has no `{of}`"), "write table.COLUMN".into())),
+                false => Err((format!("a run of the table has no `{of}`"), "write table.COLUMN".into())),
             }
         }
         Source::Scenarios(scenarios) => match scenarios.first() {
@@ -300,7 +307,7 @@ fn check_model(of: &str, name: &str) -> Result<(), (String, String)> {
 fn check_scenario(of: &str, takes: bool, scenario: &Scenario) -> Result<(), (String, String)> {
     let blank = blank(scenario);
     let names = Names::of(&blank);
-    let metrics = blank.metrics();
+    let metrics = metrics(&blank);
     let is_series = split(of, &names, &|part, what| has_series(&names, part, what)).is_some();
     let is_number = match split(of, &names, &|_, _| true) {
         None => OF_MEAN.contains(&of) || metrics.iter().any(|(name, _)| name == of),

@@ -1,17 +1,19 @@
 //! What a figure runs: scenarios with their seeds, models with their arguments, tables with their filters.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target};
+use fairpace_scenario::quantity::parse_time;
+use fairpace_scenario::{Invalid, Problem, Random, Scenario, Set, Target};
 use sha2::{Digest, Sha256};
 
 use crate::figure::{Arguments, Base, Figure, Measure, Point, RunPlan};
-use crate::grid::Cell;
 use crate::paths;
 use crate::sheet::Sheet;
 use crate::source::Source;
+use crate::table;
+use crate::tables::Tables;
 
 /// All that a figure runs in one place.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +56,7 @@ impl Plan {
                 let own = run.set.iter().chain(point.into_iter().flat_map(|point| &point.set));
                 let builder = Builder { sheet, target, key: &key };
                 let source = match (is_scenario, is_cell) {
-                    (true, _) => builder.scenarios(run, own, &changes),
+                    (true, _) => builder.scenarios(run, own, &changes).map(Source::Scenarios),
                     (_, true) => builder.cell(run, own, &changes),
                     _ => other(sheet, base, run, own, &key),
                 };
@@ -80,9 +82,7 @@ impl Plan {
         let mut sum = Sha256::new();
         for case in &self.cases {
             // a table that cannot be read is an error when its numbers are read
-            let table = |path: &Path| {
-                fs::read(path).map_or_else(|_| Vec::new(), |text| Sha256::digest(text).to_vec())
-            };
+            let table = |path: &Path| Sha256::digest(table::read(path).unwrap_or_default()).to_vec();
             sum.update(format!("{} {}\n", case.run, case.point));
             sum.update(case.source.identity(&mut |path| format!("{:02x?}", table(path))));
         }
@@ -226,7 +226,7 @@ impl Builder<'_> {
         run: &RunPlan,
         own: impl Iterator<Item = &'s String>,
         changes: &'s Changes<'_>,
-    ) -> Result<Source, Invalid> {
+    ) -> Result<Vec<Scenario>, Invalid> {
         let own: Vec<&String> = own.collect();
         let path = self.sheet.file(&run.scenario).ok_or_else(|| self.one("its scenario is gone"))?;
         let load = |of_seed: &[String]| {
@@ -235,11 +235,22 @@ impl Builder<'_> {
             let scenario = fairpace_scenario::load(&path, &sets, self.target);
             scenario.map_err(|invalid| self.unbuildable(run, invalid))
         };
+        let with_seed = |seed, scenario: &Scenario| {
+            let mut scenario = Scenario { seed, ..scenario.clone() };
+            if run.start_spread.is_empty() {
+                return Ok(scenario);
+            }
+            let spread = parse_time(&run.start_spread).map_err(|error| self.one(&error.to_string()))?;
+            let (mut random, most) = (Random::new(seed), spread.as_micros().max(1) as u64);
+            let starts = scenario.flows.iter_mut().map(|flow| &mut flow.start);
+            starts.for_each(|start| *start = Duration::from_micros(random.below(most)));
+            scenario.sealed(self.target).map_err(|invalid| self.unbuildable(run, invalid))
+        };
         let seeds = u64::from(changes.seeds.unwrap_or(run.seeds));
         if run.by_seed.is_empty() {
             let scenario = load(&[])?;
             let seeds = (0..seeds).map(|index| scenario.seed.wrapping_add(index));
-            return Ok(Source::Scenarios(seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect()));
+            return seeds.map(|seed| with_seed(seed, &scenario)).collect();
         }
         let most = changes.seeds.map_or(run.by_seed.len(), |seeds| seeds as usize);
         let each = (0u64..).zip(&run.by_seed).take(most);
@@ -247,34 +258,31 @@ impl Builder<'_> {
             let scenario = load(of_seed)?;
             let has_own = of_seed.iter().any(|set| set.starts_with("seed="));
             let seed = if has_own { scenario.seed } else { scenario.seed.wrapping_add(index) };
-            Ok(Scenario { seed, ..scenario })
+            with_seed(seed, &scenario)
         });
-        Ok(Source::Scenarios(each.collect::<Result<_, Invalid>>()?))
+        each.collect()
     }
 
-    /// The run of the grid whose rows `own` selects, with the seeds that the table begins with.
+    /// The run whose row `own` selects of a table, by the experiment that writes the table.
     fn cell<'s>(
         &self,
         run: &RunPlan,
         own: impl Iterator<Item = &'s String>,
         changes: &Changes<'_>,
     ) -> Result<Source, Invalid> {
-        let pairs = own.filter_map(|set| set.split_once('='));
-        let columns: Vec<_> = pairs.map(|(name, value)| (name.into(), value.into())).collect();
-        let open = || {
+        let path = self.sheet.file(&run.table).ok_or_else(|| self.one("its table is gone"))?;
+        let places: Vec<String> = own.cloned().collect();
+        let experiment = Tables::of_csv_file(&path, &places)?;
+        let cells = experiment.sheet.figure.runs.iter();
+        let cells: Vec<_> = cells.flat_map(|run| points(run).map(move |point| (run, point))).collect();
+        let [(run, (_, Some(point)))] = cells[..] else {
             let message = format!("run `{}` is of a table, and its columns do not name one run", run.name);
-            let help = "name pair, rate, queue, rtt, buffer and duration_s, or leave it out of `kernel.runs`";
-            Invalid { problems: vec![self.sheet.problem("scenario", self.key, message, help)] }
+            let help = "name a value of each axis of the table, or leave the run out of `kernel.runs`";
+            return Err(Invalid { problems: vec![self.sheet.problem("scenario", self.key, message, help)] });
         };
-        let variant = self.sets(changes.before.iter().chain(&changes.sets).copied())?;
-        let seeds = 1..=u64::from(changes.seeds.unwrap_or(run.seeds));
-        let cells =
-            seeds.map(|seed| Cell::with(&columns, seed)).collect::<Option<Vec<_>>>().ok_or_else(open)?;
-        let scenarios =
-            cells.iter().map(|cell| cell.scenario(&variant, self.target)).collect::<Result<_, _>>();
-        let scenarios = scenarios.map_err(|invalid| self.unbuildable(run, invalid))?;
-        let cell = cells.into_iter().next().ok_or_else(open)?;
-        Ok(Source::Cell { cell, scenarios })
+        let builder = Builder { sheet: &experiment.sheet, ..*self };
+        let scenarios = builder.scenarios(run, run.set.iter().chain(&point.set), changes)?;
+        Ok(Source::Cell { columns: experiment.tables[0].columns.clone(), scenarios })
     }
 
     fn sets<'s>(&self, sets: impl Iterator<Item = &'s String>) -> Result<Vec<Set>, Invalid> {

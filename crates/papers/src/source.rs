@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fairpace_scenario::Scenario;
 
 use crate::figure::Arguments;
-use crate::grid::Cell;
+use crate::tables::Column;
 
 /// Where a run's numbers come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,10 +26,10 @@ pub enum Source {
         /// Columns and the values that rows must have there.
         filters: Vec<(String, String)>,
     },
-    /// A run of the grid with real flows, where the simulator has rows of its table.
+    /// A run with real flows, where the simulator has rows of a table.
     Cell {
-        /// Which run.
-        cell: Cell,
+        /// Of the table.
+        columns: Vec<Column>,
         /// One per seed.
         scenarios: Vec<Scenario>,
     },

@@ -1,8 +1,16 @@
-//! Tables of finished runs: CSV with a header, a row per run. What takes hours is computed once and
-//! committed as such a table; figures then read it.
+//! Tables of finished runs: CSV with a header, a row per run; packed, if the name ends with `.gz`. What takes
+//! hours is computed once and committed as such a table; figures then read it.
 
 use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use flate2::{Compression, GzBuilder};
+
+/// The operating system in the header of gzip: "unknown" (RFC 1952, section 2.3.1).
+const NO_SYSTEM: u8 = 255;
 
 /// Why a table says nothing.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +47,37 @@ pub enum Error {
     },
 }
 
+/// The text of a table.
+///
+/// # Errors
+/// The file cannot be read or unpacked.
+pub fn read(path: &Path) -> io::Result<String> {
+    if !is_packed(path) {
+        return fs::read_to_string(path);
+    }
+    let mut text = String::new();
+    GzDecoder::new(fs::File::open(path)?).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// What the file of a table with this text has: the same bytes for the same text.
+///
+/// # Errors
+/// It cannot be packed.
+pub fn bytes(path: &Path, text: &str) -> io::Result<Vec<u8>> {
+    if !is_packed(path) {
+        return Ok(text.as_bytes().to_vec());
+    }
+    let header = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
+    let mut packer = header.write(Vec::new(), Compression::best());
+    packer.write_all(text.as_bytes())?;
+    packer.finish()
+}
+
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
+}
+
 /// In place of a column's name in a filter: its value is names of columns, and of rows that have the same in
 /// all of them only the first counts.
 const DISTINCT: &str = "distinct";
@@ -58,7 +97,8 @@ const MEAN: &str = "mean";
 /// row.
 pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<Vec<f64>, Error> {
     let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-    let mut reader = csv::Reader::from_path(path).map_err(unreadable)?;
+    let text = read(path).map_err(|error| unreadable(error.into()))?;
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().map_err(unreadable)?.clone();
     let position = |name: &str| {
         header.iter().position(|known| known == name).ok_or_else(|| Error::NoColumn {

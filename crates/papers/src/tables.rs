@@ -1,5 +1,5 @@
-//! Tables of what runs measure: a file with runs, as a figure has them, and tables of their numbers. A row
-//! is a point of a run, a column a measure.
+//! Tables of what runs measure: a file with runs, as a figure has them, and tables of their numbers, in
+//! Markdown or as CSV files. A row is a point of a run, a column a measure.
 //!
 //! ```toml
 //! title = "What decides how BBQ shares a link"
@@ -36,7 +36,8 @@ struct File {
     /// What the tables show.
     title: String,
     /// The page that they are on, from the folder in which the command is called. It has two marks for each
-    /// table.
+    /// table. Tables that are all CSV files need none.
+    #[serde(default)]
     page: PathBuf,
     /// What is run.
     #[serde(rename = "run")]
@@ -47,11 +48,18 @@ struct File {
 }
 
 /// A table.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// Its name, which the marks on the page have.
     pub name: String,
+    /// In place of a part of the page a CSV file beside the file of the experiment ([`crate::csv_file`]). One
+    /// whose name ends with `.gz` is packed.
+    #[serde(default)]
+    pub file: String,
+    /// Of a CSV file: what its runs set after all else.
+    #[serde(default)]
+    pub set: Vec<String>,
     /// What precedes it, in a sentence.
     #[serde(default)]
     pub about: String,
@@ -155,10 +163,11 @@ impl Tables {
         }
         let figure = Figure { title: file.title.clone(), runs: file.runs, ..Figure::default() };
         let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let dir = path.parent().unwrap_or(Path::new(".")).to_owned();
+        let dir =
+            path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
         let bases = vec![Base::default()];
         let sheet = Sheet { paper: String::new(), id, dir, figure, bases, hosts: Vec::new(), text };
-        let problems = problems(&sheet, &file.tables);
+        let problems = problems(&sheet, &file.page, &file.tables);
         match problems.is_empty() {
             true => Ok(Self { title: file.title, page: file.page, sheet, tables: file.tables }),
             false => Err(Invalid { problems }),
@@ -179,7 +188,7 @@ impl Tables {
 }
 
 /// What is wrong with the tables before anything runs; paths of measures are checked with the plan.
-fn problems(sheet: &Sheet, tables: &[Table]) -> Vec<Problem> {
+fn problems(sheet: &Sheet, page: &Path, tables: &[Table]) -> Vec<Problem> {
     let figure = &sheet.figure;
     let known = |name: &str| figure.runs.iter().any(|run| run.name == name);
     let names = || figure.runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -195,10 +204,21 @@ fn problems(sheet: &Sheet, tables: &[Table]) -> Vec<Problem> {
                 help,
             ));
         }
+        let points = || run.sweep.iter().flat_map(|sweep| &sweep.points);
+        if let Some(place) = run.only.iter().find(|place| !points().any(|point| point.on.contains(place))) {
+            let message = format!("no point of the run is at `{place}`");
+            let help = "write places of its axes, as \"rate=1gbit\"";
+            found.push(sheet.problem("impossible", &format!("run.{number}.only"), message, help));
+        }
     }
     for (number, table) in (1..).zip(tables) {
         let key = format!("table.{number}");
-        for (what, is_empty) in [("rows", table.rows.is_empty()), ("columns", table.columns.is_empty())] {
+        let needs_file = page.as_os_str().is_empty() || !table.set.is_empty();
+        for (what, is_empty) in [
+            ("rows", table.rows.is_empty()),
+            ("columns", table.columns.is_empty()),
+            ("file", table.file.is_empty() && needs_file),
+        ] {
             if is_empty {
                 let message = format!("the table has no {what}");
                 found.push(sheet.problem("missing-key", &key, message, "write some"));

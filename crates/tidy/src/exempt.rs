@@ -25,17 +25,6 @@ pub(crate) const EXEMPTIONS: &[Exemption] = &[
         reason: "the picture of 160 cases for 7 algorithms: 1,120 cells, and each has a title with the \
                  values and bounds of its case",
     },
-    Exemption {
-        path: "reproduction/bbrv3-startup-mahmud2025/grid.csv",
-        checks: &["file size"],
-        reason: "the table of 2,268 simulated runs of 20 to 500 flows, 12 hours of CPU: figures are judged \
-                 by its rows, and each row names its commit and scenario",
-    },
-    Exemption {
-        path: "reproduction/bbrv3-startup-mahmud2025/grid-jumbo.csv",
-        checks: &["file size"],
-        reason: "the table of 1,620 runs of the same experiments with packets of 9000 bytes",
-    },
 ];
 
 /// Whether a violation is in a file that its check leaves out.

@@ -57,12 +57,12 @@ fn the_help_has_every_command_in_one_group_but_those_of_scripts() {
 #[test]
 fn a_command_that_has_moved_names_the_program_that_has_it() {
     let place = Place::new();
-    let same = ["reproduce", "reproduce-grid"].map(|name| (name, name));
-    for (name, now) in
-        [("conformance", "run experiments/validation.toml"), ("duels", "run experiments/duels.toml")]
-            .into_iter()
-            .chain(same)
-    {
+    for (name, now) in [
+        ("conformance", "run experiments/validation.toml"),
+        ("duels", "run experiments/duels.toml"),
+        ("reproduce", "reproduce"),
+        ("reproduce-grid", "run reproduction/bbrv3-startup-mahmud2025/grid.toml"),
+    ] {
         let ended = place.run(&[name, "--json"]);
         ended.fails(2, &format!("fairpace-dev {now}"));
         assert_eq!(ended.error()["message"], format!("`fairpace {name}` is now `fairpace-dev {now}`"));

@@ -12,7 +12,6 @@ use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::progress::expected_packets;
 use fairpace_cli_core::signals::Signals;
-use fairpace_experiment::Store;
 use fairpace_papers::figure::Base;
 use fairpace_papers::judge::Rule;
 use fairpace_papers::kept;
@@ -23,8 +22,7 @@ use fairpace_papers::results;
 use fairpace_papers::sheet::Sheet;
 use fairpace_scenario::{Scenario, Target};
 
-use super::identity::identity;
-use super::simulate;
+use super::{simulate, store};
 use crate::args::RunArgs;
 pub(crate) use pages::pages;
 
@@ -105,6 +103,7 @@ impl Figures {
             Target::Simulator => simulate(
                 works.iter().flat_map(|work| work.plan.scenarios()),
                 &self.root,
+                |run| run,
                 args,
                 global,
                 signals,
@@ -180,9 +179,4 @@ impl Figures {
         }));
         results::store_short(&self.root, &short).map_err(failed)
     }
-}
-
-/// Where a run is kept.
-fn store(root: &Path, scenario: &Scenario) -> Store {
-    Store::new(root, &identity(scenario), None)
 }

@@ -1,5 +1,6 @@
 //! `fairpace-dev run`: experiments that are files.
 
+mod csv_file;
 mod duels;
 mod duels_page;
 mod evaluation;
@@ -21,6 +22,7 @@ use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::Store;
 use fairpace_papers::tables::Tables;
+use fairpace_results::Run;
 use fairpace_scenario::{Scenario, Target};
 
 use crate::args::RunArgs;
@@ -37,6 +39,11 @@ pub(crate) fn run(
     // what is wrong with a later file is an error before the runs of the first
     let files = files(&args.files)?.into_iter().map(|path| Ok((Experiment::read(&path)?, path)));
     let files = files.collect::<Result<Vec<_>, Failure>>()?;
+    let is_figure = |of: &Experiment| matches!(of, Experiment::Figures(_));
+    if let Some((_, path)) = files.iter().find(|(of, _)| args.short && args.write && !is_figure(of)) {
+        let message = format!("{}: of figures alone the short version is recorded", path.display());
+        return Err(Failure::new(Exit::Usage, message, "leave --short or --write out"));
+    }
     files.iter().try_for_each(|(of, path)| match of {
         Experiment::Tables(of) => tables::run(path, of, args, global, signals, out),
         Experiment::Evaluations(of) => of.run(path, args, global, signals, out),
@@ -46,15 +53,16 @@ pub(crate) fn run(
     })
 }
 
-/// Simulates what is not kept below `folder`, and keeps it there.
+/// Simulates what is not kept below `folder`, and keeps there what `part` leaves of it.
 fn simulate<'a>(
     scenarios: impl Iterator<Item = &'a Scenario>,
     folder: &Path,
+    part: impl Fn(Run) -> Run + Sync,
     args: &RunArgs,
     global: Global,
     signals: &Signals,
 ) -> Result<(), Failure> {
-    let store = |scenario: &Scenario| Store::new(folder, &identity(scenario), None);
+    let store = |scenario: &Scenario| store(folder, scenario);
     let on = Target::Simulator;
     let mut seen = HashSet::new();
     let is_missing = |scenario: &&Scenario| args.fresh || !store(scenario).has(scenario, on);
@@ -63,12 +71,17 @@ fn simulate<'a>(
     let progress = Progress::of_scenarios(&missing, global.quiet);
     let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
     let done = batch.simulate(&missing, |index, run| {
-        store(missing[index]).put(missing[index], on, &run).map_err(|error| unkept(folder, &error))
+        store(missing[index]).put(missing[index], on, &part(run)).map_err(|error| unkept(folder, &error))
     });
     done.map(drop).map_err(|failure| match failure.is_interruption() {
         true => failure.with_help("finished runs are kept: the same command goes on from there"),
         false => failure,
     })
+}
+
+/// The finished runs of a scenario of an experiment.
+fn store(folder: &Path, scenario: &Scenario) -> Store {
+    Store::new(folder, &identity(scenario), None)
 }
 
 fn unkept(folder: &Path, error: &io::Error) -> Failure {

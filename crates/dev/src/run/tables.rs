@@ -7,14 +7,13 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
-use fairpace_experiment::Store;
 use fairpace_papers::measure::{Outcome, Outcomes};
 use fairpace_papers::plan::Plan;
 use fairpace_papers::tables::{Cell, Table, Tables};
 use fairpace_scenario::{Scenario, Target};
 use serde::Serialize;
 
-use super::identity::identity;
+use super::{csv_file, simulate, store};
 use crate::args::RunArgs;
 use crate::marked_page::{MarkedPage, Page};
 
@@ -44,6 +43,12 @@ pub(super) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let chosen = super::chosen(&of.tables, |table| &table.name, &args.table)?;
+    let (files, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|table| !table.file.is_empty());
+    let files = files.into_iter().map(|table| csv_file::run(path, (of, table), args, global, signals, out));
+    let files: Vec<_> = files.collect::<Result<_, _>>()?;
+    if chosen.is_empty() {
+        return if global.json { out.json(&files) } else { Ok(()) };
+    }
     let mut plan = of.plan(args.short)?;
     let hash = plan.hash();
     // what a table on a page says of the runs behind it
@@ -65,7 +70,7 @@ pub(super) fn run(
     let figure = &of.sheet.figure;
     let is_shown = |run: usize| chosen.iter().any(|table| table.shows(&figure.runs[run].name));
     plan.cases.retain(|case| is_shown(case.run));
-    let outcomes = outcomes(path, &plan, args, global, signals)?;
+    let outcomes = outcomes(&of.sheet.dir, &plan, args, global, signals)?;
     let outcomes = Outcomes { figure, all: &outcomes };
     if global.json {
         let rows = |table: &&'_ Table| (table.name.clone(), table.cells(&outcomes));
@@ -90,16 +95,14 @@ pub(super) fn run(
 
 /// Simulates what is not kept, and reads all of it.
 fn outcomes(
-    path: &Path,
+    folder: &Path,
     plan: &Plan,
     args: &RunArgs,
     global: Global,
     signals: &Signals,
 ) -> Result<Vec<Outcome>, Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    super::simulate(plan.scenarios(), folder, args, global, signals)?;
-    let kept =
-        |scenario: &Scenario| Store::new(folder, &identity(scenario), None).get(scenario, Target::Simulator);
+    simulate(plan.scenarios(), folder, |run| run, args, global, signals)?;
+    let kept = |of: &Scenario| store(folder, of).get(of, Target::Simulator);
     let outcomes = plan.cases.iter().map(|case| case.outcome(kept)).collect::<Result<_, String>>();
     outcomes.map_err(|message| Failure::new(Exit::Internal, message, ""))
 }

@@ -1,6 +1,7 @@
 //! The program `fairpace-dev`. Commands run within the test process, except where a signal ends them.
 
 mod abuse;
+mod csv_files;
 mod duels;
 mod evaluations;
 mod figures;

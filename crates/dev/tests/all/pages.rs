@@ -57,40 +57,9 @@ fn the_program_does_not_hold_the_path_that_it_was_built_in() {
 }
 
 #[test]
-fn a_variant_of_the_grid_needs_a_table_of_its_own() {
-    run(&["reproduce-grid", "--set", "flow.mtu=9000", "--dry-run"]).fails(2, "with --table");
-    let place = Folder::create();
-    let table = place.path().join("jumbo.csv");
-    let grid = ["reproduce-grid", "--only", "rate=1gbit", "--duration", "1s", "--only", "pair=bbr3/cubic"];
-    let only = ["--only", "queue=fifo", "--only", "rtt=35ms", "--only", "buffer=1bdp"];
-    let variant = |set: &str, made: u64| {
-        let more = ["--set", set, "--json", "--table", table.to_str().unwrap()];
-        let record = run(&[&grid[..], &only, &more].concat()).succeeds().json();
-        assert_eq!((&record["asked"], &record["made"]), (&1.into(), &made.into()), "{set}");
-    };
-    variant("flow.mtu=9000", 1);
-    variant("flow.mtu=9000", 0);
-    variant("flow.mtu=8000", 1);
-}
-
-#[test]
-fn a_variant_that_no_run_can_have_is_refused_before_its_runs_are_counted() {
-    let place = Folder::create();
-    let table = place.path().join("variant.csv");
-    let grid = ["reproduce-grid", "--dry-run", "--only", "rate=1gbit", "--table", table.to_str().unwrap()];
-    let count = |set: &str| run(&[&grid[..], &["--set", set, "--json"]].concat());
-    count("link.rate=1furlong").fails(2, "link.rate");
-    count("flow.nothing=1").fails(2, "flow.nothing");
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "no table of a variant that is none");
-    let record = count("flow.mtu=9000").succeeds().json();
-    assert_eq!((&record["asked"], &record["done"]), (&324.into(), &0.into()));
-}
-
-#[test]
 fn outside_of_a_checkout_nothing_is_written() {
     let place = Folder::create();
-    let grid = ["reproduce-grid", "--only", "rate=1gbit", "--duration", "1s", "--dry-run"];
-    for arguments in [&["run", "reproduction", "--write"][..], &grid, &["docs"]] {
+    for arguments in [&["run", "reproduction", "--write"][..], &["docs"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fairpace-dev"));
         let output = command.args(arguments).current_dir(place.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

@@ -122,7 +122,7 @@ fn the_tables_of_the_repository_are_of_the_runs_that_their_files_have() {
 
 #[test]
 fn a_command_that_became_a_file_says_so() {
-    for name in ["views", "bbq-gap", "duels", "evaluate", "level-evidence", "model"] {
+    for name in ["views", "bbq-gap", "duels", "evaluate", "level-evidence", "model", "reproduce-grid"] {
         run(&[name]).fails(2, &format!("`fairpace-dev {name}` is now `fairpace-dev run "));
     }
 }

@@ -14,7 +14,8 @@ use fairpace_cli_core::signals::Signals;
 use fairpace_papers::figure::Kernel;
 use fairpace_scenario::{Scenario, Target};
 
-use super::{Work, store};
+use super::super::{store, unkept};
+use super::Work;
 use crate::args::RunArgs;
 
 /// Performs the missing runs, of each figure as many at a time as it allows. A figure with a disturbed run is
@@ -71,7 +72,7 @@ fn measure_one(
     let batch = Batch { jobs: NonZeroUsize::new(at_a_time as usize), signals, progress: &progress };
     let done = batch.map(&missing, |scenario, job| {
         let run = host::on_kernel(scenario, job, at_a_time == 1)?;
-        store(root, scenario).put(scenario, on, &run).map_err(|error| super::super::unkept(root, &error))
+        store(root, scenario).put(scenario, on, &run).map_err(|error| unkept(root, &error))
     });
     done.map(drop)
 }

@@ -1,0 +1,156 @@
+//! A table of an experiment as a CSV file, with a row for each seed: what it has on each axis of the sweep,
+//! its seed, the hash of its scenario, what is measured, and the commit of the program that ran it. Figures
+//! read such files ([`crate::table`]), so what takes hours is computed once.
+//!
+//! ```toml
+//! [[run]]
+//! name = "rates"
+//! scenario = "two-senders.toml"
+//! sweep = { title = "rate", axis = [{ name = "rate", point = [{ at = "1gbit", set = ["link.rate=1gbit"] }] }] }
+//!
+//! [[table]]
+//! name = "jumbo"
+//! file = "rates-jumbo.csv.gz"
+//! set = ["flow.mtu=9000"]
+//! rows = ["rates"]
+//! column = [{ heading = "jain", measure = { of = "jain" } }]
+//! ```
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use fairpace_results::Run;
+use fairpace_scenario::{Invalid, Scenario};
+
+use crate::measure::number;
+use crate::plan::Plan;
+use crate::table;
+use crate::tables::{Column, Table, Tables};
+
+/// Digits of a scenario's hash in a row: enough to tell those of a file apart.
+const HASH_DIGITS: usize = 16;
+
+impl Tables {
+    /// One of its tables, and its runs alone, at these places of their axes: "rate=1gbit".
+    fn with_rows(mut self, table: &Table, places: &[String]) -> Self {
+        self.sheet.figure.runs.retain(|run| table.rows.contains(&run.name));
+        for sweep in self.sheet.figure.runs.iter_mut().filter_map(|run| run.sweep.as_mut()) {
+            sweep.points.retain(|point| point.is_one_of(places));
+            sweep.points.iter_mut().for_each(|point| point.set.extend(table.set.clone()));
+        }
+        Self { tables: vec![table.clone()], ..self }
+    }
+
+    /// The table that is this file, by the experiment that is beside it, `grid.toml` for `grid.csv.gz`, and its
+    /// runs at these places.
+    pub(crate) fn of_csv_file(path: &Path, places: &[String]) -> Result<Self, Invalid> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let all = Self::read(
+            &path.with_file_name(name.split('.').next().unwrap_or_default()).with_extension("toml"),
+        )?;
+        let table = all.tables.iter().find(|table| *table.file == name).cloned();
+        Ok(all.with_rows(&table.unwrap_or_default(), places))
+    }
+}
+
+/// The rows of a CSV file.
+#[derive(Debug)]
+pub struct CsvFile {
+    of: Tables,
+    plan: Plan,
+}
+
+/// A row.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// Its places on the axes: "rate=1gbit".
+    pub on: &'a [String],
+    /// What is run for it.
+    pub scenario: &'a Scenario,
+}
+
+impl CsvFile {
+    /// The rows of a table at these places of axes, "rate=1gbit"; without a place all. `short`: one seed.
+    ///
+    /// # Errors
+    /// What is wrong with the scenarios, or with a path of a measure.
+    pub fn new(all: &Tables, table: &Table, places: &[String], short: bool) -> Result<Self, Invalid> {
+        let of = all.clone().with_rows(table, places);
+        Ok(Self { plan: of.plan(short)?, of })
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.of.tables[0].columns
+    }
+
+    /// In the order of the runs, points and seeds.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.plan.cases.iter().flat_map(|case| {
+            let sweep = self.of.sheet.figure.runs[case.run].sweep.as_ref();
+            let on = sweep.map_or(&[][..], |sweep| &sweep.points[case.point].on);
+            case.source.scenarios().iter().map(move |scenario| Row { on, scenario })
+        })
+    }
+
+    fn header(&self) -> Vec<String> {
+        let on = self.rows().next().map_or(&[][..], |row| row.on);
+        let axes = on.iter().filter_map(|place| place.split_once('=')).map(|(axis, _)| axis);
+        let columns = self.columns().iter().map(|column| column.heading.as_str());
+        axes.chain(["seed", "scenario"]).chain(columns).chain(["commit"]).map(str::to_owned).collect()
+    }
+
+    /// The lines that a file has, by what their rows are known by; none if it has other columns.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no CSV.
+    pub fn kept(&self, path: &Path) -> Result<HashMap<Vec<String>, Vec<String>>, csv::Error> {
+        let text = if path.exists() { table::read(path)? } else { String::new() };
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let header = self.header();
+        if *reader.headers()? != header {
+            return Ok(HashMap::new());
+        }
+        let keys = header.len() - self.columns().len() - 1;
+        let lines = reader.deserialize::<Vec<String>>();
+        lines.map(|line| line.map(|line| (line[..keys].to_vec(), line))).collect()
+    }
+
+    /// The line of a row that has run.
+    #[must_use]
+    pub fn line(&self, row: Row<'_>, run: &Run) -> Vec<String> {
+        let numbers = self.columns().iter().map(|column| written(number(&column.measure, run)));
+        row.key().into_iter().chain(numbers).chain([run.summary.commit.clone()]).collect()
+    }
+
+    /// The text of the file with these lines.
+    #[must_use]
+    pub fn text(&self, lines: &[Vec<String>]) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for line in [&self.header()].into_iter().chain(lines) {
+            writer.write_record(line).expect("a vector takes everything");
+        }
+        String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    }
+}
+
+impl Row<'_> {
+    /// What it is known by: its place on each axis, its seed and the hash of its scenario.
+    #[must_use]
+    pub fn key(&self) -> Vec<String> {
+        let at = self.on.iter().filter_map(|place| place.split_once('=')).map(|(_, at)| at.to_owned());
+        let hash = self.scenario.hash.chars().take(HASH_DIGITS).collect();
+        at.chain([self.scenario.seed.to_string(), hash]).collect()
+    }
+}
+
+/// A whole number as it is, any other with six significant digits: what a table for people needs.
+fn written(number: f64) -> String {
+    match number {
+        _ if !number.is_finite() => String::new(),
+        _ if number.fract() == 0.0 => number.to_string(),
+        _ => format!("{number:.5e}").parse::<f64>().unwrap_or(number).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
