@@ -31,8 +31,8 @@ pub(crate) enum Command {
     /// A file has tables, criteria, duels, a validation or a figure of a paper (docs/experiments.md). Its
     /// numbers are printed, or with --write put on their page. Finished simulations are kept in the folder
     /// `.cache` beside the file, of figures in that of all papers, as long as the simulator and the
-    /// algorithms of a run do not change: after an interruption the same command continues. A row of a CSV file
-    /// that is of its scenario of today is not simulated again.
+    /// algorithms of a run do not change: after an interruption the same command continues. A row of a CSV
+    /// file that is of its scenario of today is not simulated again.
     ///
     /// Figures are named by their folder, that of a paper, or `reproduction` for all. With --write their
     /// numbers go to `reproduction/results`, and REPRODUCTION.md, the papers' pages and `gallery.html`, with

@@ -2,11 +2,8 @@
 //! its seed, the hash of its scenario, what is measured, and the commit of the program that ran it. Figures
 //! read such files ([`crate::table`]), so what takes hours is computed once.
 //!
-//! ```toml
-//! [[run]]
-//! name = "rates"
-//! scenario = "two-senders.toml"
-//! sweep = { title = "rate", axis = [{ name = "rate", point = [{ at = "1gbit", set = ["link.rate=1gbit"] }] }] }
+//! ```toml [[run]] name = "rates" scenario = "two-senders.toml" sweep = { title = "rate", axis = [{ name =
+//! "rate", point = [{ at = "1gbit", set = ["link.rate=1gbit"] }] }] }
 //!
 //! [[table]]
 //! name = "jumbo"
@@ -29,29 +26,6 @@ use crate::tables::{Column, Table, Tables};
 
 /// Digits of a scenario's hash in a row: enough to tell those of a file apart.
 const HASH_DIGITS: usize = 16;
-
-impl Tables {
-    /// One of its tables, and its runs alone, at these places of their axes: "rate=1gbit".
-    fn with_rows(mut self, table: &Table, places: &[String]) -> Self {
-        self.sheet.figure.runs.retain(|run| table.rows.contains(&run.name));
-        for sweep in self.sheet.figure.runs.iter_mut().filter_map(|run| run.sweep.as_mut()) {
-            sweep.points.retain(|point| point.is_one_of(places));
-            sweep.points.iter_mut().for_each(|point| point.set.extend(table.set.clone()));
-        }
-        Self { tables: vec![table.clone()], ..self }
-    }
-
-    /// The table that is this file, by the experiment that is beside it, `grid.toml` for `grid.csv.gz`, and its
-    /// runs at these places.
-    pub(crate) fn of_csv_file(path: &Path, places: &[String]) -> Result<Self, Invalid> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let all = Self::read(
-            &path.with_file_name(name.split('.').next().unwrap_or_default()).with_extension("toml"),
-        )?;
-        let table = all.tables.iter().find(|table| *table.file == name).cloned();
-        Ok(all.with_rows(&table.unwrap_or_default(), places))
-    }
-}
 
 /// The rows of a CSV file.
 #[derive(Debug)]

@@ -25,6 +25,7 @@ pub mod plan;
 pub mod record;
 pub mod results;
 pub mod sheet;
+pub mod shown;
 pub mod source;
 pub mod table;
 pub mod tables;

@@ -359,7 +359,8 @@ mod tests {
     #[test]
     fn real_flows_in_a_cell_of_a_grid_give_the_columns_of_its_table() {
         let jain = "heading = \"jain\"\nmeasure = { of = \"jain\" }";
-        let used = "heading = \"used\"\nmeasure = { of = \"flow.1.goodput_mbps\", over = { of = \"flow.1.5ms.goodput_mbps\" } }";
+        let used = "heading = \"used\"\nmeasure.of = \"flow.1.goodput_mbps\"\n\
+                    measure.over.of = \"flow.1.5ms.goodput_mbps\"";
         let columns = [jain, used].map(|column| toml::from_str(column).unwrap()).to_vec();
         let figure = figure();
         let all = [Outcome {

@@ -16,16 +16,12 @@
 //! column = [{ heading = "10 ms flow, Mbit/s", measure = { of = "flow.1.goodput_mbps" }, show = "range" }]
 //! ```
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use fairpace_experiment::{Range, markdown_table};
-use fairpace_scenario::{Invalid, Problem, Target};
-use serde::{Deserialize, Serialize};
+use fairpace_scenario::{Invalid, Problem};
+use serde::Deserialize;
 
 use crate::figure::{Base, Figure, Measure, RunPlan};
-use crate::measure::Outcomes;
-use crate::plan::Plan;
 use crate::runs;
 use crate::sheet::{Sheet, Text};
 
@@ -126,20 +122,6 @@ pub struct Tables {
     pub tables: Vec<Table>,
 }
 
-/// A cell of a table as `--json` prints it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cell {
-    /// The run.
-    pub run: String,
-    /// The point of its sweep.
-    pub at: String,
-    /// The column's heading.
-    pub column: String,
-    /// What was measured with all seeds; empty: nothing.
-    #[serde(flatten)]
-    pub range: Range,
-}
-
 impl Tables {
     /// Reads a file.
     ///
@@ -172,18 +154,6 @@ impl Tables {
             true => Ok(Self { title: file.title, page: file.page, sheet, tables: file.tables }),
             false => Err(Invalid { problems }),
         }
-    }
-}
-
-impl Tables {
-    /// What they run.
-    ///
-    /// # Errors
-    /// What is wrong with the scenarios, or with a path of a measure.
-    pub fn plan(&self, short: bool) -> Result<Plan, Invalid> {
-        let plan = Plan::of(&self.sheet, &self.sheet.bases[0], Target::Simulator, short)?;
-        let measures = (1..).zip(&self.tables).flat_map(|(number, table)| table.measures(number));
-        plan.with_paths(&self.sheet, measures)
     }
 }
 
@@ -238,85 +208,25 @@ fn problems(sheet: &Sheet, page: &Path, tables: &[Table]) -> Vec<Problem> {
     found
 }
 
-impl Table {
-    /// Its rows: the run, the name of the point, and the word of [`each`](Self::each).
-    fn rows<'a>(&'a self, figure: &'a Figure) -> impl Iterator<Item = (&'a RunPlan, &'a str, &'a str)> {
-        let runs = self.rows.iter().filter_map(|name| figure.runs.iter().find(|run| run.name == *name));
-        let points = runs.flat_map(|run| {
-            let points =
-                run.sweep.iter().flat_map(|sweep| sweep.points.iter().map(|point| point.at.as_str()));
-            points.chain(run.sweep.is_none().then_some("")).map(move |at| (run, at))
-        });
-        points.flat_map(|(run, at)| {
-            let words = self.each.iter().map(String::as_str);
-            words.chain(self.each.is_empty().then_some("")).map(move |each| (run, at, each))
-        })
-    }
-
-    /// Its measures, each with its key in the file; the number of the table counts from 1.
-    fn measures(&self, number: usize) -> impl Iterator<Item = (String, Measure)> {
-        let each = self.each.first().map_or("", String::as_str);
-        let of_column = move |(column, of): (usize, &Column)| {
-            let key = format!("table.{number}.column.{column}.measure");
-            // the last run has the most flows: what others lack is an empty cell
-            self.rows.last().map(|run| (key, of.measure.within(run, each)))
-        };
-        (1..).zip(&self.columns).filter_map(of_column)
-    }
-
-    /// Whether it shows numbers of this run.
-    #[must_use]
-    pub fn shows(&self, run: &str) -> bool {
-        let measures = self.columns.iter().map(|column| &column.measure);
-        let parts = measures.flat_map(|measure| measure.parts().chain([measure]));
-        self.rows.iter().chain(parts.map(|measure| &measure.run)).any(|name| name == run)
-    }
-
-    /// All its numbers, row by row.
-    #[must_use]
-    pub fn cells(&self, outcomes: &Outcomes<'_>) -> Vec<Vec<Cell>> {
-        let cell = |(run, at, each): (&RunPlan, &str, &str), column: &Column| {
-            let mut measure = column.measure.within(&run.name, each);
-            measure.at = at.to_owned();
-            let values = outcomes.values(&measure, at).unwrap_or_default();
-            let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
-            let at = format!("{at} {each}").trim().to_owned();
-            Cell { run: run.name.clone(), at, column: column.heading.clone(), range: Range::of(&values) }
-        };
-        let rows = self.rows(outcomes.figure);
-        rows.map(|row| self.columns.iter().map(|column| cell(row, column)).collect()).collect()
-    }
-
-    /// The table in Markdown, with what precedes it.
-    #[must_use]
-    pub fn markdown(&self, outcomes: &Outcomes<'_>) -> String {
-        let header = [&self.heading].into_iter().chain(self.columns.iter().map(|column| &column.heading));
-        let header: Vec<String> = header.cloned().collect();
-        let row = |(cells, (run, at, each)): (&Vec<Cell>, (&RunPlan, &str, &str))| {
-            let name = if at.is_empty() { &run.name } else { at };
-            let shown = cells.iter().zip(&self.columns).map(|(cell, column)| column.shown(&cell.range));
-            std::iter::once(format!("{name} {each}").trim().to_owned()).chain(shown).collect()
-        };
-        let cells = self.cells(outcomes);
-        let rows: Vec<Vec<String>> = cells.iter().zip(self.rows(outcomes.figure)).map(row).collect();
-        let mut text = String::new();
-        if !self.about.is_empty() {
-            let _ = write!(text, "{}\n\n", self.about.trim());
+impl Tables {
+    /// One of its tables, and its runs alone, at these places of their axes: "rate=1gbit".
+    pub(crate) fn with_rows(mut self, table: &Table, places: &[String]) -> Self {
+        self.sheet.figure.runs.retain(|run| table.rows.contains(&run.name));
+        for sweep in self.sheet.figure.runs.iter_mut().filter_map(|run| run.sweep.as_mut()) {
+            sweep.points.retain(|point| point.is_one_of(places));
+            sweep.points.iter_mut().for_each(|point| point.set.extend(table.set.clone()));
         }
-        text + &markdown_table(&header, &rows)
+        Self { tables: vec![table.clone()], ..self }
     }
-}
 
-impl Column {
-    fn shown(&self, of: &Range) -> String {
-        let decimals = self.decimals;
-        let short = |value: f64| format!("{value:.decimals$}");
-        let alike = short(of.min) == short(of.mean) && short(of.max) == short(of.mean);
-        match self.show {
-            _ if !of.mean.is_finite() => "-".to_owned(),
-            Show::Range => of.text(decimals),
-            Show::RangeIfAny if !alike => of.text(decimals),
-            Show::Mean | Show::RangeIfAny => short(of.mean),
-        }
+    /// The table that is this file, by the experiment that is beside it, `grid.toml` for `grid.csv.gz`, and
+    /// its runs at these places.
+    pub(crate) fn of_csv_file(path: &Path, places: &[String]) -> Result<Self, Invalid> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let all = Self::read(
+            &path.with_file_name(name.split('.').next().unwrap_or_default()).with_extension("toml"),
+        )?;
+        let table = all.tables.iter().find(|table| *table.file == name).cloned();
+        Ok(all.with_rows(&table.unwrap_or_default(), places))
     }
 }

@@ -9,7 +9,8 @@ use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
 use fairpace_papers::measure::{Outcome, Outcomes};
 use fairpace_papers::plan::Plan;
-use fairpace_papers::tables::{Cell, Table, Tables};
+use fairpace_papers::shown::Cell;
+use fairpace_papers::tables::{Table, Tables};
 use fairpace_scenario::{Scenario, Target};
 use serde::Serialize;
 

@@ -17,8 +17,12 @@ seeds = 2
 [run.sweep]
 title = "cell"
 axis = [
-    { name = "rate", point = [{ at = "1", set = ["link.rate=1mbit"] }, { at = "2", set = ["link.rate=2mbit"] }] },
-    { name = "rtt", point = [{ at = "10, short", set = ["flow.rtt=10ms"] }, { at = "20", set = ["flow.rtt=20ms"] }] },
+    { name = "rate", point = [
+        { at = "1", set = ["link.rate=1mbit"] }, { at = "2", set = ["link.rate=2mbit"] },
+    ] },
+    { name = "rtt", point = [
+        { at = "10, short", set = ["flow.rtt=10ms"] }, { at = "20", set = ["flow.rtt=20ms"] },
+    ] },
 ]
 [[run]]
 name = "slow"

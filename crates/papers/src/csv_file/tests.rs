@@ -55,7 +55,8 @@ fn starts_are_near_simultaneous_and_the_seeds() {
 fn the_committed_files_have_rows_of_the_scenarios_of_today() {
     let grid = Tables::read(&path("grid.toml")).unwrap();
     for table in &grid.tables {
-        // the large scenarios take long, so of these only some; rows with FQ-CoDel are older than its defaults
+        // the large scenarios take long, so of these only some; rows with FQ-CoDel are older than its
+        // defaults
         let small = ["rate=1gbit", "rtt=145ms", "queue=fifo", "queue=red"];
         for places in
             [&small[..], &["rate=25gbit", "pair=bbr3/bbr3", "buffer=1bdp", "queue=fifo", "queue=red"]]
