@@ -3,10 +3,12 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
+use clap::{Args, FromArgMatches, Parser};
 use fairpace_scenario::Target;
 use fairpace_scenario::quantity::parse_time;
+
+use crate::failure::{Exit, Failure};
 
 /// Options of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -75,4 +77,25 @@ pub fn parse_target() -> impl TypedValueParser<Value = Target> {
         testbed.help("The running kernel, on the testbed"),
     ])
     .map(|name| if name == Target::Testbed.name() { Target::Testbed } else { Target::Simulator })
+}
+
+/// Options of a command, without its name.
+#[derive(Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Options<A: Args + FromArgMatches> {
+    #[command(flatten)]
+    of: A,
+}
+
+/// Reads options such as `--seeds=3` where there is no command line: in a file, or of a function in Python.
+///
+/// # Errors
+/// One of them is wrong.
+pub fn parse<A: Args + FromArgMatches>(options: &[String]) -> Result<A, Failure> {
+    Options::try_parse_from(options).map(|options| options.of).map_err(|error| {
+        let text = error.to_string();
+        // what is missing is in the next lines
+        let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect::<Vec<_>>();
+        Failure::new(Exit::Usage, lines.join(" ").trim_start_matches("error: "), "")
+    })
 }

@@ -22,6 +22,12 @@ impl Range {
         Self { mean: values.iter().sum::<f64>() / values.len() as f64, min, max }
     }
 
+    /// That of these values; `None` without one.
+    pub fn known(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.into_iter().collect();
+        (!values.is_empty()).then(|| Self::of(&values))
+    }
+
     /// Distance of a value from the range.
     #[must_use]
     pub fn beyond(&self, value: f64) -> f64 {

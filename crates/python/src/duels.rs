@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
-use fairpace_cli_core::args::Jobs;
+use fairpace_cli_core::args::parse;
 use fairpace_cli_core::output::to_json;
 use fairpace_experiment::duels::{Duel, Plan, Record};
 use fairpace_results::round;
 use pyo3::prelude::*;
 
-use crate::arguments::parse;
 use crate::error::raised;
 use crate::interrupt::interruptible;
 use crate::table::{Table, table_of};
@@ -19,10 +18,8 @@ use crate::table::{Table, table_of};
 #[pyfunction]
 pub(crate) fn duels(py: Python<'_>, options: Vec<String>, jobs: Vec<String>, quiet: bool) -> PyResult<Duels> {
     let measured = interruptible(py, |signals| {
-        let duels: fairpace_experiment::duels::Duels = parse(&options)?;
-        let jobs: Jobs = parse(&jobs)?;
-        let names = duels.names()?;
-        Plan::new(&duels, &names)?.measure(jobs, signals, quiet)
+        let plan = Plan::new(&parse(&options)?)?;
+        plan.measure(parse(&jobs)?, signals, quiet)
     });
     measured.map(|record| Duels(Arc::new(record)))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array};
-use fairpace_cli_core::args::Global;
+use fairpace_cli_core::args::{Global, parse};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::to_json;
@@ -20,7 +20,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tempfile::TempDir;
 
-use crate::arguments::parse;
 use crate::error::raised;
 use crate::interrupt::interruptible;
 use crate::table::{Table, table_of};

@@ -14,7 +14,6 @@
 
 #![allow(rustdoc::private_intra_doc_links, reason = "an extension module has no public items")]
 
-mod arguments;
 mod duels;
 mod error;
 mod evaluate;

@@ -1,59 +1,57 @@
 //! The scenarios of all duels, and the record of their runs.
 
-use fairpace_results::Summary;
+use fairpace_cli_core::args::Jobs;
+use fairpace_cli_core::batch;
+use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::signals::Signals;
+use fairpace_results::{LinkSummary, Summary};
 use fairpace_scenario::quantity::{Dimension, show, show_time};
 use fairpace_scenario::{Scenario, Set, Target, hash_of_all, parse};
 
 use super::Duels;
 use super::record::{AlgorithmSettings, Buffer, Duel, Record, SCHEMA};
-use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host::COMMIT;
+use crate::Range;
 
 /// Bits in a full-sized packet on the wire.
 const PACKET_BITS: u128 = 1500 * 8;
 
+/// What the arguments fill in.
+const TEMPLATE: &str = "title = \"duel\"\n[window]\n[[link]]\n[[flow]]\n[[flow]]\n";
+
 /// All duels with their scenarios.
-pub struct Plan<'a> {
-    args: &'a Duels,
-    names: &'a [String],
-    pairs: Vec<Pair>,
+pub struct Plan {
     scenarios: Vec<Scenario>,
+    /// Without what only runs tell.
+    record: Record,
 }
 
-/// Two algorithms, by their indices in the list, at one buffer; `row` is at most `column`.
-struct Pair {
-    buffer: usize,
-    row: usize,
-    column: usize,
-    /// Index of its first scenario. Those in which `row` starts first precede those in which `column` does.
-    first_run: usize,
-    runs: usize,
-}
-
-impl<'a> Plan<'a> {
-    /// The duels of these algorithms.
+impl Plan {
+    /// The duels of these options.
     ///
     /// # Errors
-    /// An algorithm or a value is wrong.
-    pub fn new(args: &'a Duels, names: &'a [String]) -> Result<Self, Failure> {
-        for set in &args.sets {
-            if let Some(other) = set.algorithm().filter(|name| !names.iter().any(|cc| cc == name)) {
-                return Err(Failure::new(
-                    Exit::Usage,
-                    format!("--set changes a parameter of `{other}`, which does not take part"),
-                    format!("--cc names {}", names.join(", ")),
-                ));
-            }
-        }
-        let mut plan = Self { args, names, pairs: Vec::new(), scenarios: Vec::new() };
-        for buffer in 0..args.buffer.len() {
-            for row in 0..names.len() {
-                for column in row..names.len() {
-                    plan.add(buffer, row, column)?;
+    /// An algorithm or a value is wrong, or an algorithm is named twice.
+    pub fn new(args: &Duels) -> Result<Self, Failure> {
+        let names = args.names()?;
+        let (mut scenarios, mut duels) = (Vec::new(), Vec::new());
+        for buffer in &args.buffer {
+            for (index, row) in names.iter().enumerate() {
+                for column in &names[index..] {
+                    // both orders, since a flow that is there first can keep an advantage
+                    let orders = [[row, column], [column, row]];
+                    let orders = if row == column { &orders[..1] } else { &orders };
+                    for order in orders {
+                        for repetition in 0..args.seeds {
+                            scenarios.push(args.scenario(buffer, *order, repetition)?);
+                        }
+                    }
+                    let [row, column, buffer] = [row, column, buffer].map(String::clone);
+                    let runs = orders.len() * args.seeds as usize;
+                    duels.push(Duel { buffer, row, column, runs, ..Duel::default() });
                 }
             }
         }
-        Ok(plan)
+        Ok(Self { record: record(args, &names, &scenarios, duels), scenarios })
     }
 
     /// All of them, in order.
@@ -62,21 +60,57 @@ impl<'a> Plan<'a> {
         &self.scenarios
     }
 
-    /// Both orders, since a flow that is there first can keep an advantage.
-    fn add(&mut self, buffer: usize, row: usize, column: usize) -> Result<(), Failure> {
-        let first_run = self.scenarios.len();
-        let orders = [[row, column], [column, row]];
-        for order in orders.iter().take(if row == column { 1 } else { 2 }) {
-            for repetition in 0..self.args.seeds {
-                self.scenarios.push(self.scenario(buffer, order.map(|of| &*self.names[of]), repetition)?);
-            }
+    /// Simulates all duels.
+    ///
+    /// # Errors
+    /// A signal arrived.
+    pub fn measure(self, jobs: Jobs, signals: &Signals, quiet: bool) -> Result<Record, Failure> {
+        let Self { scenarios, mut record } = self;
+        let summaries =
+            batch::simulate_all(&scenarios, jobs.at_a_time, signals, quiet, |_, run| run.summary)?;
+        let mut rest = &summaries[..];
+        for duel in &mut record.duels {
+            let (runs, more) = rest.split_at(duel.runs);
+            duel.fill(runs, record.seeds as usize);
+            rest = more;
         }
-        self.pairs.push(Pair { buffer, row, column, first_run, runs: self.scenarios.len() - first_run });
-        Ok(())
+        Ok(record)
     }
+}
 
-    fn scenario(&self, buffer: usize, names: [&str; 2], repetition: u32) -> Result<Scenario, Failure> {
-        let Duels { rate, rtt, duration, warmup, stagger, seeds, seed, .. } = self.args;
+/// What is known before the runs.
+fn record(args: &Duels, names: &[String], scenarios: &[Scenario], duels: Vec<Duel>) -> Record {
+    let of_buffer = scenarios.chunks(scenarios.len() / args.buffer.len());
+    let buffer = |(name, of): (&String, &[Scenario])| Buffer {
+        name: name.clone(),
+        bytes: of[0].links[0].buffer.bytes(),
+    };
+    let algorithm = |name: &String| {
+        let cc = scenarios.iter().map(|of| &of.flows[0].cc).find(|cc| cc.to_string() == *name);
+        let set = cc.into_iter().flat_map(|cc| cc.settings());
+        let set = set.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        AlgorithmSettings { name: name.clone(), set }
+    };
+    let path = &scenarios[0];
+    Record {
+        schema: SCHEMA,
+        commit: COMMIT,
+        command: args.command(),
+        seed: args.seed,
+        seeds: args.seeds,
+        scenarios_hash: hash_of_all(scenarios),
+        rate_mbps: path.links[0].rate_bps as f64 / 1e6,
+        rtt_ms: path.flows[0].rtt.as_secs_f64() * 1e3,
+        window_s: [path.window.0.as_secs_f64(), path.window.1.as_secs_f64()],
+        buffers: args.buffer.iter().zip(of_buffer).map(buffer).collect(),
+        algorithms: names.iter().map(algorithm).collect(),
+        duels,
+    }
+}
+
+impl Duels {
+    fn scenario(&self, buffer: &str, names: [&String; 2], repetition: u32) -> Result<Scenario, Failure> {
+        let Self { rate, rtt, duration, warmup, stagger, seeds, seed, .. } = self;
         // without noise, repetitions differ only by the start of the second flow
         let start = stagger.saturating_add(stagger.saturating_mul(repetition) / *seeds);
         let seed = seed.saturating_add(u64::from(repetition)).to_string();
@@ -85,102 +119,55 @@ impl<'a> Plan<'a> {
             Set::argument("--warmup", "window.from", warmup),
             Set::argument("--seed", "seed", seed),
             Set::argument("--rate", "link.rate", rate),
-            Set::argument("--buffer", "link.buffer", &self.args.buffer[buffer]),
+            Set::argument("--buffer", "link.buffer", buffer),
             Set::argument("--cc", "flow.1.cc", names[0]),
             Set::argument("--cc", "flow.2.cc", names[1]),
             Set::argument("--rtt", "flow.rtt", rtt),
             Set::argument("--stagger", "flow.2.start", show_time(start)),
         ];
-        let is_for_this_duel =
-            |set: &&Set| set.algorithm().is_none_or(|algorithm| names.contains(&algorithm));
-        sets.extend(self.args.sets.iter().filter(is_for_this_duel).cloned());
+        let is_for_these = |set: &&Set| set.algorithm().is_none_or(|of| names.iter().any(|name| *name == of));
+        sets.extend(self.sets.iter().filter(is_for_these).cloned());
         let mut scenario = parse("", TEMPLATE, &sets, Target::Simulator)?;
         scenario.title = format!("{} against {}", names[0], names[1]);
         fit_to_path(&mut scenario)?;
         Ok(scenario.sealed(Target::Simulator)?)
     }
-
-    /// What the runs measured. `summaries` are in the order of the scenarios.
-    pub(super) fn record(&self, summaries: &[Summary]) -> Record {
-        let Self { args, names, pairs, scenarios } = self;
-        let path = &scenarios[0];
-        let buffer = |(index, name): (usize, &String)| {
-            let first = pairs.iter().find(|pair| pair.buffer == index).map_or(0, |pair| pair.first_run);
-            Buffer { name: name.clone(), bytes: scenarios[first].links[0].buffer.bytes() }
-        };
-        let algorithm = |(index, name): (usize, &String)| {
-            let with_itself = pairs.iter().find(|pair| pair.row == index && pair.column == index);
-            let cc = with_itself.map(|pair| &scenarios[pair.first_run].flows[0].cc);
-            let set =
-                cc.map(|cc| cc.settings().iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-            AlgorithmSettings { name: name.clone(), set: set.into_iter().flatten().collect() }
-        };
-        Record {
-            schema: SCHEMA,
-            commit: COMMIT,
-            command: args.command(),
-            seed: args.seed,
-            seeds: args.seeds,
-            scenarios_hash: hash_of_all(scenarios),
-            rate_mbps: path.links[0].rate_bps as f64 / 1e6,
-            rtt_ms: path.flows[0].rtt.as_secs_f64() * 1e3,
-            window_s: [path.window.0.as_secs_f64(), path.window.1.as_secs_f64()],
-            buffers: args.buffer.iter().enumerate().map(buffer).collect(),
-            algorithms: names.iter().enumerate().map(algorithm).collect(),
-            duels: pairs.iter().map(|pair| self.duel(pair, summaries)).collect(),
-        }
-    }
-
-    fn duel(&self, pair: &Pair, summaries: &[Summary]) -> Duel {
-        let runs = &summaries[pair.first_run..pair.first_run + pair.runs];
-        let seeds = self.args.seeds as usize;
-        // in the second half the row's flow is the second one
-        let share = |(index, run): (usize, &Summary)| run.flows[index / seeds].share;
-        let shares: Vec<f64> = runs.iter().enumerate().filter_map(share).collect();
-        let least = shares.iter().copied().reduce(f64::min);
-        let most = shares.iter().copied().reduce(f64::max);
-        let link = |of: fn(&fairpace_results::LinkSummary) -> Option<f64>| {
-            mean(&runs.iter().filter_map(|run| of(&run.links[0])).collect::<Vec<_>>())
-        };
-        Duel {
-            buffer: self.args.buffer[pair.buffer].clone(),
-            row: self.names[pair.row].clone(),
-            column: self.names[pair.column].clone(),
-            share: mean(&shares),
-            share_range: least.zip(most).map(|(least, most)| [least, most]),
-            loss_rate: link(|link| link.loss_rate),
-            queue_delay_mean_ms: link(|link| link.queue_delay_mean_ms),
-            utilization: link(|link| Some(link.utilization)).unwrap_or_default(),
-            runs: runs.len(),
-        }
-    }
 }
 
-/// What the arguments fill in.
-const TEMPLATE: &str = "title = \"duel\"\n[window]\n[[link]]\n[[flow]]\n[[flow]]\n";
+impl Duel {
+    /// Adds what its runs measured: `seeds` of each order.
+    fn fill(&mut self, runs: &[Summary], seeds: usize) {
+        // in the second half the row's flow is the second one
+        let share = |(index, run): (usize, &Summary)| run.flows[index / seeds].share;
+        let shares = Range::known(runs.iter().enumerate().filter_map(share));
+        let link = |of: fn(&LinkSummary) -> Option<f64>| {
+            Range::known(runs.iter().filter_map(|run| of(&run.links[0]))).map(|of| of.mean)
+        };
+        self.share = shares.map(|of| of.mean);
+        self.share_range = shares.map(|of| [of.min, of.max]);
+        self.loss_rate = link(|link| link.loss_rate);
+        self.queue_delay_mean_ms = link(|link| link.queue_delay_mean_ms);
+        self.utilization = link(|link| Some(link.utilization)).unwrap_or_default();
+    }
+}
 
 /// The controls with a constant cwnd or rate get values that fit the path: a cwnd of one BDP, or half of
 /// the link's rate.
 fn fit_to_path(scenario: &mut Scenario) -> Result<(), Failure> {
     let (rate_bps, rtt) = (scenario.links[0].rate_bps, scenario.flows[0].rtt);
-    let bdp_pkts = (u128::from(rate_bps) * rtt.as_nanos() / 1_000_000_000 / PACKET_BITS).max(1);
-    let fitting = [
-        ("fixed_cwnd", "cwnd_pkts", bdp_pkts.to_string()),
-        ("fixed_rate", "rate", show(rate_bps / 16 * 8, Dimension::Rate)),
-    ];
+    let bdp_pkts = u128::from(rate_bps) * rtt.as_nanos() / 1_000_000_000 / PACKET_BITS;
     for flow in &mut scenario.flows {
-        for (cc, parameter, value) in &fitting {
-            let is_set = flow.cc.settings().iter().any(|(name, _)| name == parameter);
-            if flow.cc.to_string() == *cc && !is_set {
-                flow.cc.set(parameter, value).map_err(|error| {
-                    Failure::new(Exit::Usage, error.to_string(), format!("`{cc}` cannot run on this path"))
-                })?;
-            }
+        let cc = flow.cc.to_string();
+        let (parameter, value) = match cc.as_str() {
+            "fixed_cwnd" => ("cwnd_pkts", bdp_pkts.max(1).to_string()),
+            "fixed_rate" => ("rate", show(rate_bps / 16 * 8, Dimension::Rate)),
+            _ => continue,
+        };
+        if flow.cc.settings().iter().all(|(name, _)| *name != parameter) {
+            let help = format!("`{cc}` cannot run on this path");
+            let set = flow.cc.set(parameter, &value);
+            set.map_err(|error| Failure::new(Exit::Usage, error.to_string(), help))?;
         }
     }
     Ok(())
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

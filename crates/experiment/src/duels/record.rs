@@ -53,7 +53,7 @@ pub struct AlgorithmSettings {
 }
 
 /// Two algorithms at one buffer: means over all runs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Duel {
     /// Name of the buffer.
     pub buffer: String,
