@@ -1,13 +1,10 @@
 //! Tables that are CSV files. A row that the file has of today's scenario and seed is not simulated again.
 
 use std::collections::HashMap;
-use std::path::Path;
 
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::signals::Signals;
 use fairpace_papers::csv_file::{CsvFile, Row};
 use fairpace_papers::table;
 use fairpace_papers::tables::{Table, Tables};
@@ -15,18 +12,15 @@ use fairpace_results::{Run, Series};
 use fairpace_scenario::Target;
 use serde_json::{Value, json};
 
-use super::{simulate, store};
-use crate::args::RunArgs;
+use super::{Call, store};
 
 /// Simulates the rows that the file lacks, and prints or writes all of them. Returns what `--json` prints.
 pub(super) fn run(
-    path: &Path,
     (of, table): (&Tables, &Table),
-    args: &RunArgs,
-    global: Global,
-    signals: &Signals,
+    call: Call<'_>,
     out: &mut Output,
 ) -> Result<Value, Failure> {
+    let Call { path, args, global, .. } = call;
     let (dir, to) = (&of.sheet.dir, of.sheet.dir.join(&table.file));
     let file = CsvFile::new(of, table, &args.only, args.short)?;
     if let Some(place) = args.only.iter().find(|place| !file.rows().any(|row| row.on.contains(place))) {
@@ -51,7 +45,7 @@ pub(super) fn run(
     }
     // no column is of time series, and those of hundreds of flows are large
     let without_series = |run| Run { series: Series::default(), ..run };
-    simulate(missing.iter().map(|row| row.scenario), dir, without_series, args, global, signals)?;
+    call.simulate(missing.iter().map(|row| row.scenario), dir, without_series)?;
     let line = |row: Row<'_>| {
         let run = || store(dir, row.scenario).get(row.scenario, Target::Simulator);
         kept.get(&row.key()).cloned().or_else(|| Some(file.line(row, &run()?)))

@@ -1,11 +1,10 @@
 //! The tables, as Markdown that is aligned as plain text, too.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fairpace_cli_core::table::{number, percent, short};
-use fairpace_experiment::duels::{AlgorithmSettings, Duel, Record};
-use fairpace_experiment::markdown_table;
+use fairpace_experiment::duels::{AlgorithmSettings, Buffer, Duel, Record};
+use fairpace_experiment::{Range, markdown_table};
 
 /// Runs of one duel that differ by more than this are marked.
 const WIDE: f64 = 0.2;
@@ -18,37 +17,64 @@ pub(crate) fn generated(record: &Record) -> String {
          rate and mean queue delay\nwhen it meets itself.\n\n",
     );
     page.push_str(&overview(record));
-    for buffer in &record.buffers {
-        let by_names = by_names(record, &buffer.name);
-        let _ = write!(page, "\n## Buffer {}: {} kB\n", buffer.name, short(buffer.bytes as f64 / 1e3));
+    // long names would make columns far wider than their numbers
+    let header = names(record).map(|name| name.replace('_', "_<br>"));
+    let header: Vec<String> = std::iter::once(String::new()).chain(header).collect();
+    for Buffer { name: buffer, bytes } in &record.buffers {
+        let _ = write!(page, "\n## Buffer {buffer}: {} kB\n", short(*bytes as f64 / 1e3));
         for (title, cell) in TABLES {
-            let _ = write!(
-                page,
-                "\n{title}:\n\n{}",
-                matrix(record, |row, column| {
-                    by_names
-                        .get(&(row, column))
-                        .map(|(duel, swapped)| cell(duel, *swapped))
-                        .unwrap_or_default()
-                })
-            );
+            let row = |row| {
+                let cells =
+                    names(record).map(|column| met(record, buffer, row, column).map_or(String::new(), cell));
+                std::iter::once(row.to_owned()).chain(cells).collect()
+            };
+            let rows: Vec<Vec<String>> = names(record).map(row).collect();
+            let _ = write!(page, "\n{title}:\n\n{}", markdown_table(&header, &rows));
         }
     }
     page
 }
 
-/// The text of a cell; the flag is set where row and column are swapped.
-type Cell = fn(&Duel, bool) -> String;
+/// A duel as a row sees it; the flag is set where the row is its column.
+type Met<'a> = (&'a Duel, bool);
 
-const TABLES: [(&str, Cell); 3] = [
-    ("Share of the row against the column, %", |duel, swapped| {
-        let wide = duel.share_range.is_some_and(|[least, most]| most - least > WIDE);
-        let mark = if wide { "~" } else { "" };
-        format!("{mark}{}", percent(share(duel, swapped), 0))
+const TABLES: [(&str, fn(Met<'_>) -> String); 3] = [
+    ("Share of the row against the column, %", |met| {
+        let wide = met.0.share_range.is_some_and(|[least, most]| most - least > WIDE);
+        format!("{}{}", if wide { "~" } else { "" }, percent(share(met), 0))
     }),
-    ("Loss rate of the link, %", |duel, _| loss(duel)),
-    ("Mean queue delay, ms", |duel, _| number(duel.queue_delay_mean_ms, 1)),
+    ("Loss rate of the link, %", loss),
+    ("Mean queue delay, ms", delay),
 ];
+
+fn names(record: &Record) -> impl Iterator<Item = &str> {
+    record.algorithms.iter().map(|algorithm| &*algorithm.name)
+}
+
+fn met<'a>(record: &'a Record, buffer: &str, row: &str, column: &str) -> Option<Met<'a>> {
+    let duel = |row, column| {
+        let is_it = |duel: &&Duel| (&*duel.buffer, &*duel.row, &*duel.column) == (buffer, row, column);
+        record.duels.iter().find(is_it)
+    };
+    duel(row, column).map(|of| (of, false)).or_else(|| Some((duel(column, row)?, true)))
+}
+
+fn share((duel, is_column): Met<'_>) -> Option<f64> {
+    duel.share.map(|share| if is_column { 1.0 - share } else { share })
+}
+
+/// Losses below 1 % have a second decimal.
+fn loss((duel, _): Met<'_>) -> String {
+    match duel.loss_rate {
+        Some(0.0) => "0".to_owned(),
+        Some(rate) if rate < 0.01 => percent(Some(rate), 2),
+        rate => percent(rate, 1),
+    }
+}
+
+fn delay((duel, _): Met<'_>) -> String {
+    number(duel.queue_delay_mean_ms, 1)
+}
 
 /// How the numbers were measured and how to read them.
 fn facts(record: &Record) -> String {
@@ -85,66 +111,23 @@ fn facts(record: &Record) -> String {
 /// Per algorithm and buffer: its mean share in duels with others, and the loss and queueing delay of the link
 /// when it meets itself.
 fn overview(record: &Record) -> String {
-    let mut header = vec!["".to_owned()];
-    let titles = ["share, %", "loss, %", "delay, ms"];
-    for title in titles {
+    let mut header = vec![String::new()];
+    for title in ["share, %", "loss, %", "delay, ms"] {
         header.extend(record.buffers.iter().map(|buffer| format!("{title}<br>{}", buffer.name)));
     }
-    let tables: Vec<_> = record.buffers.iter().map(|buffer| by_names(record, &buffer.name)).collect();
     let row = |name: &str| {
-        let others = |duels: &HashMap<(&str, &str), (&Duel, bool)>| {
-            let met = record.algorithms.iter().filter(|other| other.name != name);
-            let shares = met.filter_map(|other| duels.get(&(name, other.name.as_str())));
-            let shares: Vec<f64> = shares.filter_map(|(duel, swapped)| share(duel, *swapped)).collect();
-            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-            percent((!shares.is_empty()).then_some(mean), 0)
+        let others = |buffer: &Buffer| {
+            let met = names(record)
+                .filter(|other| *other != name)
+                .filter_map(|other| met(record, &buffer.name, name, other));
+            percent(Range::known(met.filter_map(share)).map(|shares| shares.mean), 0)
         };
-        let itself = |cell: fn(&Duel) -> String| {
-            tables
-                .iter()
-                .map(move |duels| duels.get(&(name, name)).map(|(duel, _)| cell(duel)).unwrap_or_default())
+        let itself = |cell: fn(Met<'_>) -> String| {
+            let met = record.buffers.iter().map(|buffer| met(record, &buffer.name, name, name));
+            met.map(|met| met.map_or(String::new(), cell)).collect::<Vec<_>>()
         };
-        let mut cells = vec![name.to_owned()];
-        cells.extend(tables.iter().map(others));
-        cells.extend(itself(loss));
-        cells.extend(itself(|duel| number(duel.queue_delay_mean_ms, 1)));
-        cells
+        let shares = record.buffers.iter().map(others).collect();
+        [vec![name.to_owned()], shares, itself(loss), itself(delay)].concat()
     };
-    markdown_table(
-        &header,
-        &record.algorithms.iter().map(|algorithm| row(&algorithm.name)).collect::<Vec<_>>(),
-    )
-}
-
-/// The duels at one buffer by row and column, each in both orders.
-fn by_names<'a>(record: &'a Record, buffer: &str) -> HashMap<(&'a str, &'a str), (&'a Duel, bool)> {
-    let mut found = HashMap::new();
-    for duel in record.duels.iter().filter(|duel| duel.buffer == buffer) {
-        found.insert((duel.column.as_str(), duel.row.as_str()), (duel, true));
-        found.insert((duel.row.as_str(), duel.column.as_str()), (duel, false));
-    }
-    found
-}
-
-fn matrix(record: &Record, cell: impl Fn(&str, &str) -> String) -> String {
-    let names: Vec<&str> = record.algorithms.iter().map(|algorithm| algorithm.name.as_str()).collect();
-    // long names would make columns far wider than their numbers
-    let header = std::iter::once(String::new()).chain(names.iter().map(|name| name.replace('_', "_<br>")));
-    let rows = names.iter().map(|row| {
-        std::iter::once((*row).to_owned()).chain(names.iter().map(|column| cell(row, column))).collect()
-    });
-    markdown_table(&header.collect::<Vec<_>>(), &rows.collect::<Vec<Vec<String>>>())
-}
-
-fn share(duel: &Duel, swapped: bool) -> Option<f64> {
-    duel.share.map(|share| if swapped { 1.0 - share } else { share })
-}
-
-/// Losses below 1 % have a second decimal.
-fn loss(duel: &Duel) -> String {
-    match duel.loss_rate {
-        Some(0.0) => "0".to_owned(),
-        Some(rate) if rate < 0.01 => percent(Some(rate), 2),
-        rate => percent(rate, 1),
-    }
+    markdown_table(&header, &names(record).map(row).collect::<Vec<_>>())
 }

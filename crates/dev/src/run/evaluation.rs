@@ -4,19 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use fairpace_cc::Algorithm;
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::evaluation::{Evaluation, EvaluationArgs, Keeping, Subject, chosen};
-use fairpace_experiment::{Criterion, CriterionRecord, Record, Store, load};
-use fairpace_scenario::{Scenario, Set, Target, hash_of_all};
+use fairpace_experiment::{CriterionRecord, Record, load};
+use fairpace_scenario::{Set, Target, hash_of_all};
 use serde::Deserialize;
 
-use super::identity::identity;
+use super::{Call, Experiment, store};
 use crate::args::RunArgs;
-use crate::marked_page::{MarkedPage, Page};
 
 /// The file.
 #[derive(Debug, Deserialize)]
@@ -88,141 +85,86 @@ enum Show {
 /// A window or a rate that never changes, or that waits for an environment, is no congestion control.
 const WITHOUT_CONTROL: [&str; 3] = ["fixed_cwnd", "fixed_rate", "agent"];
 
-impl Evaluations {
-    /// Reads a file.
-    pub(super) fn read(path: &Path, text: &str) -> Result<Self, Failure> {
-        toml::from_str(text).map_err(|error| {
-            let message = format!("{}: {}", path.display(), error.to_string().trim());
-            Failure::new(Exit::Usage, message, "crates/dev/src/run/evaluation.rs explains every key")
-        })
-    }
-
-    /// Measures and shows its tables.
-    pub(super) fn run(
-        &self,
-        path: &Path,
-        args: &RunArgs,
-        global: Global,
-        signals: &Signals,
-        out: &mut Output,
-    ) -> Result<(), Failure> {
-        let tables: Vec<_> = super::chosen(&self.tables, |table| &table.name, &args.table)?;
+impl Experiment for Evaluations {
+    fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
+        let Call { args, global, .. } = call;
         let folder = args.dir.join(&self.criteria);
         let criteria = load(&folder)?;
-        let to = args.dir.join(&self.page);
-        for table in tables {
-            let command = format!("run {} --table {}", super::named(path, args), table.name);
-            let page = Page { command: &command, title: &self.title };
-            let marked = match (args.write, args.check) {
-                (true, _) => Some(MarkedPage::open(&to, page)?),
-                (_, true) => Some(MarkedPage::read(&to, page)?),
-                _ => None,
+        for table in super::chosen(&self.tables, |table| &table.name, &args.table)? {
+            let command = format!("{} --table {}", call.command(), table.name);
+            let page = call.page(&self.page, &command, &self.title)?;
+            let (arguments, subjects) = (table.arguments(args), table.subjects()?);
+            let labels = subjects.iter().map(|of| of.label.clone());
+            let evaluation = Evaluation {
+                args: &arguments,
+                criteria: &chosen(&criteria, &arguments, &folder.display().to_string())?,
+                subjects: &subjects,
+                asked: &labels.filter(|label| !table.beside.contains(label)).collect::<Vec<_>>(),
+                on: Target::Simulator,
+                folder: folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
+                command: format!("fairpace-dev {command}"),
+                keeping: Keeping {
+                    cache: &|scenario| store(store_folder(&folder), scenario),
+                    folder: &folder,
+                    another: "run it in a copy of the checkout",
+                    fresh: args.fresh,
+                    jobs: args.jobs,
+                },
+                global,
             };
-            let measured = Measured { table, folder: &folder, criteria: &criteria, command: &command, args };
-            let (evaluated, stale) = measured.record(marked.as_ref(), global, signals)?;
-            match (evaluated, marked) {
-                _ if stale => return Err(super::stale(&to, path)),
-                (Some(record), _) if global.json => out.json(&record)?,
-                (Some(record), None) => out.text(&format!("{}\n", text(&record, table.show, &to)))?,
-                (Some(record), Some(marked)) => {
-                    marked.write(&text(&record, table.show, &to))?;
+            let works = evaluation.plan()?;
+            let hash = hash_of_all(works.cases().map(|case| &case.scenario));
+            if call.is_checked(page.as_ref(), &hash)? {
+                continue;
+            }
+            let record = evaluation.measure(works, call.signals)?;
+            match page {
+                _ if global.json => out.json(&record)?,
+                None => out.text(&format!("{}\n", text(&record, table.show, &self.page)))?,
+                Some(page) => {
+                    page.write(&text(&record, table.show, page.path()))?;
                     if table.show == Show::Page {
-                        pictures(&record, &to)?;
+                        pictures(&record, page.path())?;
                     }
                 }
-                (None, _) => {}
             }
         }
-        match args.write && !global.quiet && !global.json {
-            true => out.line(&format!("the tables are in {}", to.display())),
-            false => Ok(()),
-        }
+        call.report_written(&self.page, out)
     }
 }
 
-/// A table, and what it is measured with.
-struct Measured<'a> {
-    table: &'a Table,
-    folder: &'a Path,
-    criteria: &'a [Criterion],
-    command: &'a str,
-    args: &'a RunArgs,
-}
-
-impl Measured<'_> {
-    /// The record; none with `--check`, which only tells whether the page has another one's.
-    fn record(
-        &self,
-        page: Option<&MarkedPage>,
-        global: Global,
-        signals: &Signals,
-    ) -> Result<(Option<Record>, bool), Failure> {
-        let Self { table, folder, criteria, args, .. } = self;
-        let arguments = self.arguments();
-        let subjects = self.subjects()?;
-        let is_asked = |of: &&Subject| !table.beside.contains(&of.label);
-        let asked: Vec<String> = subjects.iter().filter(is_asked).map(|of| of.label.clone()).collect();
-        let place = store_folder(folder);
-        let store = |scenario: &Scenario| Store::new(place, &identity(scenario), None);
-        let evaluation = Evaluation {
-            args: &arguments,
-            criteria: &chosen(criteria, &arguments, &folder.display().to_string())?,
-            subjects: &subjects,
-            asked: &asked,
-            on: Target::Simulator,
-            folder: folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
-            command: format!("fairpace-dev {}", self.command),
-            keeping: Keeping {
-                cache: &store,
-                folder,
-                another: "run it in a copy of the checkout",
-                fresh: args.fresh,
-                jobs: args.jobs,
-            },
-            global,
-        };
-        let works = evaluation.plan()?;
-        if let Some(page) = page.filter(|_| args.check) {
-            let hash = hash_of_all(works.cases().map(|case| &case.scenario));
-            return Ok((None, !page.says(&hash)));
-        }
-        Ok((Some(evaluation.measure(works, signals)?), false))
-    }
-
-    fn arguments(&self) -> EvaluationArgs {
-        let Table { criterion, quick, seeds, paths, draw, .. } = self.table.clone();
+impl Table {
+    fn arguments(&self, args: &RunArgs) -> EvaluationArgs {
+        let Self { criterion, quick, seeds, paths, draw, .. } = self.clone();
         EvaluationArgs {
             criterion,
-            quick: quick || self.args.short,
+            quick: quick || args.short,
             paths,
             draw,
             matching: String::new(),
-            seeds: if self.args.short { Some(1) } else { seeds },
+            seeds: if args.short { Some(1) } else { seeds },
             seed: 1,
             sets: Vec::new(),
             failing: false,
-            fresh: self.args.fresh,
-            jobs: self.args.jobs,
+            fresh: args.fresh,
+            jobs: args.jobs,
         }
     }
 
     fn subjects(&self) -> Result<Vec<Subject>, Failure> {
+        let all = || Algorithm::all().map(Algorithm::name).filter(|cc| !WITHOUT_CONTROL.contains(cc));
         let mut subjects = Vec::new();
-        for name in self.table.cc.iter().chain(&self.table.beside) {
-            let all = Algorithm::all().map(|algorithm| algorithm.name());
+        for name in self.cc.iter().chain(&self.beside) {
             match name.as_str() {
-                "all" => subjects.extend(all.filter(|cc| !WITHOUT_CONTROL.contains(cc)).map(Subject::of)),
+                "all" => subjects.extend(all().map(Subject::of)),
                 cc => subjects.push(Subject::of(cc)),
             }
         }
-        for Changed { cc, set } in &self.table.changed {
+        for Changed { cc, set } in &self.changed {
             let sets = set.iter().map(|set| format!("{cc}.{set}").parse::<Set>());
             let sets = sets.collect::<Result<_, _>>().map_err(|error| {
-                Failure::new(
-                    Exit::Usage,
-                    format!("table {}: {error}", self.table.name),
-                    "write PARAMETER=VALUE",
-                )
+                let message = format!("table {}: {error}", self.name);
+                Failure::new(Exit::Usage, message, "write PARAMETER=VALUE")
             })?;
             subjects.push(Subject { label: format!("{cc} {}", set.join(" ")), cc: cc.clone(), sets });
         }

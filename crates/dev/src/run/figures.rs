@@ -6,12 +6,10 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::progress::expected_packets;
-use fairpace_cli_core::signals::Signals;
 use fairpace_papers::figure::Base;
 use fairpace_papers::judge::Rule;
 use fairpace_papers::kept;
@@ -22,7 +20,7 @@ use fairpace_papers::results;
 use fairpace_papers::sheet::Sheet;
 use fairpace_scenario::{Scenario, Target};
 
-use super::{simulate, store};
+use super::{Call, Experiment, store};
 use crate::args::RunArgs;
 pub(crate) use pages::pages;
 
@@ -77,59 +75,6 @@ impl Figures {
         all.filter(|sheet| [sheet.name().as_str(), &sheet.paper, ""].contains(&self.chosen.as_str()))
     }
 
-    /// Runs, records and shows them.
-    pub(super) fn run(
-        &self,
-        args: &RunArgs,
-        global: Global,
-        signals: &Signals,
-        out: &mut Output,
-    ) -> Result<(), Failure> {
-        if args.check {
-            return self.check();
-        }
-        let on_bases = self.sheets().flat_map(|sheet| sheet.bases.iter().map(move |base| (sheet, base)));
-        let works = on_bases
-            .map(|(sheet, base)| Ok(Work { sheet, base, plan: Plan::of(sheet, base, args.on, args.short)? }));
-        let mut works = works.collect::<Result<Vec<Work<'_>>, Failure>>()?;
-        // a base that the testbed's hosts cannot have is not measured there
-        works.retain(|work| work.base.set.is_empty() || !work.plan.cases.is_empty());
-        // cheap figures first: an interruption then leaves the most figures on record
-        works.sort_by_cached_key(|work| {
-            work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>()
-        });
-        let marked = if args.write { Some(pages::open(&self.root)?) } else { None };
-        let done = match args.on {
-            Target::Simulator => simulate(
-                works.iter().flat_map(|work| work.plan.scenarios()),
-                &self.root,
-                |run| run,
-                args,
-                global,
-                signals,
-            ),
-            Target::Testbed => real::measure(&works, &self.root, args, global, signals),
-        };
-        // finished figures are shown even if others failed
-        let mut finished = Vec::new();
-        for work in works {
-            if work.plan.scenarios().all(|scenario| store(&self.root, scenario).has(scenario, args.on)) {
-                let done = self.finish(work, args)?;
-                if !global.quiet {
-                    note(&show::line(&done));
-                }
-                finished.push(done);
-            }
-        }
-        match marked {
-            Some(_) if args.short => self.record_short(&finished)?,
-            Some(marked) => pages::write(&self.root, &self.folders, marked, &finished)?,
-            None => {}
-        }
-        done?;
-        show::finished(&finished, args.on, global, out)
-    }
-
     /// Reads all runs of a figure, and records what they came to.
     fn finish<'a>(&self, work: Work<'a>, args: &RunArgs) -> Result<Finished<'a>, Failure> {
         let Work { sheet, base, plan } = work;
@@ -178,5 +123,53 @@ impl Figures {
             (name, results::Quick::of(&done.sheet.figure, &done.measured))
         }));
         results::store_short(&self.root, &short).map_err(failed)
+    }
+}
+
+impl Experiment for Figures {
+    fn records_short(&self) -> bool {
+        true
+    }
+
+    fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
+        let Call { args, global, .. } = call;
+        if args.check {
+            return self.check();
+        }
+        let on_bases = self.sheets().flat_map(|sheet| sheet.bases.iter().map(move |base| (sheet, base)));
+        let works = on_bases
+            .map(|(sheet, base)| Ok(Work { sheet, base, plan: Plan::of(sheet, base, args.on, args.short)? }));
+        let mut works = works.collect::<Result<Vec<Work<'_>>, Failure>>()?;
+        // a base that the testbed's hosts cannot have is not measured there
+        works.retain(|work| work.base.set.is_empty() || !work.plan.cases.is_empty());
+        // cheap figures first: an interruption then leaves the most figures on record
+        works.sort_by_cached_key(|work| {
+            work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>()
+        });
+        let marked = if args.write { Some(pages::open(&self.root)?) } else { None };
+        let done = match args.on {
+            Target::Simulator => {
+                call.simulate(works.iter().flat_map(|work| work.plan.scenarios()), &self.root, |run| run)
+            }
+            Target::Testbed => real::measure(&works, &self.root, call),
+        };
+        // finished figures are shown even if others failed
+        let mut finished = Vec::new();
+        for work in works {
+            if work.plan.scenarios().all(|scenario| store(&self.root, scenario).has(scenario, args.on)) {
+                let done = self.finish(work, args)?;
+                if !global.quiet {
+                    note(&show::line(&done));
+                }
+                finished.push(done);
+            }
+        }
+        match marked {
+            Some(_) if args.short => self.record_short(&finished)?,
+            Some(marked) => pages::write(&self.root, &self.folders, marked, &finished)?,
+            None => {}
+        }
+        done?;
+        show::finished(&finished, args.on, global, out)
     }
 }

@@ -24,12 +24,15 @@ use fairpace_experiment::Store;
 use fairpace_papers::tables::Tables;
 use fairpace_results::Run;
 use fairpace_scenario::{Scenario, Target};
+use serde::de::DeserializeOwned;
 
 use crate::args::RunArgs;
+use crate::marked_page::{MarkedPage, Page};
 use evaluation::Evaluations;
 use figures::Figures;
 use identity::identity;
 
+/// Runs the files that are named.
 pub(crate) fn run(
     args: &RunArgs,
     global: Global,
@@ -37,51 +40,115 @@ pub(crate) fn run(
     out: &mut Output,
 ) -> Result<(), Failure> {
     // what is wrong with a later file is an error before the runs of the first
-    let files = files(&args.files)?.into_iter().map(|path| Ok((Experiment::read(&path)?, path)));
+    let files = files(&args.files, "experiment")?.into_iter().map(|path| Ok((read(&path)?, path)));
     let files = files.collect::<Result<Vec<_>, Failure>>()?;
-    let is_figure = |of: &Experiment| matches!(of, Experiment::Figures(_));
-    if let Some((_, path)) = files.iter().find(|(of, _)| args.short && args.write && !is_figure(of)) {
+    if let Some((_, path)) = files.iter().find(|(of, _)| args.short && args.write && !of.records_short()) {
         let message = format!("{}: of figures alone the short version is recorded", path.display());
         return Err(Failure::new(Exit::Usage, message, "leave --short or --write out"));
     }
-    files.iter().try_for_each(|(of, path)| match of {
-        Experiment::Tables(of) => tables::run(path, of, args, global, signals, out),
-        Experiment::Evaluations(of) => of.run(path, args, global, signals, out),
-        Experiment::Duels(of) => of.run(path, args, global, signals, out),
-        Experiment::Validation(of) => of.run(path, args, global, signals, out),
-        Experiment::Figures(of) => of.run(args, global, signals, out),
-    })
+    files.iter().try_for_each(|(of, path)| of.run(Call { path, args, global, signals }, out))
 }
 
-/// Simulates what is not kept below `folder`, and keeps there what `part` leaves of it.
-fn simulate<'a>(
-    scenarios: impl Iterator<Item = &'a Scenario>,
-    folder: &Path,
-    part: impl Fn(Run) -> Run + Sync,
-    args: &RunArgs,
+/// What a file says.
+trait Experiment {
+    /// Runs what is missing, and prints its numbers or puts them on their page; or checks the page.
+    fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure>;
+
+    /// Whether --short with --write has a meaning.
+    fn records_short(&self) -> bool {
+        false
+    }
+}
+
+/// How a file is run.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    path: &'a Path,
+    args: &'a RunArgs,
     global: Global,
-    signals: &Signals,
-) -> Result<(), Failure> {
-    let store = |scenario: &Scenario| store(folder, scenario);
-    let on = Target::Simulator;
-    let mut seen = HashSet::new();
-    let is_missing = |scenario: &&Scenario| args.fresh || !store(scenario).has(scenario, on);
-    let missing: Vec<&Scenario> =
-        scenarios.filter(|of| seen.insert((&of.hash, of.seed))).filter(is_missing).collect();
-    let progress = Progress::of_scenarios(&missing, global.quiet);
-    let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
-    let done = batch.simulate(&missing, |index, run| {
-        store(missing[index]).put(missing[index], on, &part(run)).map_err(|error| unkept(folder, &error))
-    });
-    done.map(drop).map_err(|failure| match failure.is_interruption() {
-        true => failure.with_help("finished runs are kept: the same command goes on from there"),
-        false => failure,
-    })
+    signals: &'a Signals,
 }
 
-/// The finished runs of a scenario of an experiment.
+impl<'a> Call<'a> {
+    /// The folder of the file.
+    fn folder(self) -> &'a Path {
+        self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// The command, which the marks name, with the file as it is called in the checkout.
+    fn command(self) -> String {
+        format!("run {}", self.path.strip_prefix(&self.args.dir).unwrap_or(self.path).display())
+    }
+
+    /// The page to write to or to check: an unusable one is an error before a long run.
+    fn page(self, page: &Path, command: &str, title: &str) -> Result<Option<MarkedPage>, Failure> {
+        let (to, page) = (self.args.dir.join(page), Page { command, title });
+        match (self.args.write, self.args.check) {
+            (true, _) => MarkedPage::open(&to, page).map(Some),
+            (_, true) => MarkedPage::read(&to, page).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// With `--check`: whether the page has the tables of runs with this hash. `false`: nothing is to be
+    /// checked.
+    fn is_checked(self, page: Option<&MarkedPage>, hash: &str) -> Result<bool, Failure> {
+        match page.filter(|_| self.args.check) {
+            Some(page) if !page.says(hash) => {
+                let (page, file) = (page.path().display(), self.path.display());
+                let message = format!("{page} has tables of other runs than {file} has");
+                Err(Failure::new(Exit::Internal, message, format!("fairpace-dev run {file} --write")))
+            }
+            page => Ok(page.is_some()),
+        }
+    }
+
+    /// Says where the tables are, after `--write`.
+    fn report_written(self, page: &Path, out: &mut Output) -> Result<(), Failure> {
+        match self.args.write && !self.global.quiet && !self.global.json {
+            true => out.line(&format!("the tables are in {}", self.args.dir.join(page).display())),
+            false => Ok(()),
+        }
+    }
+
+    /// Simulates what is not kept below `folder`, and keeps there what `part` leaves of it.
+    fn simulate<'s>(
+        self,
+        scenarios: impl Iterator<Item = &'s Scenario>,
+        folder: &Path,
+        part: impl Fn(Run) -> Run + Sync,
+    ) -> Result<(), Failure> {
+        let missing = self.missing(scenarios, folder, Target::Simulator);
+        let progress = Progress::of_scenarios(&missing, self.global.quiet);
+        let batch = Batch { jobs: self.args.jobs.at_a_time, signals: self.signals, progress: &progress };
+        let done = batch
+            .simulate(&missing, |index, run| keep(missing[index], folder, &part(run), Target::Simulator));
+        done.map(drop).map_err(|failure| match failure.is_interruption() {
+            true => failure.with_help("finished runs are kept: the same command goes on from there"),
+            false => failure,
+        })
+    }
+
+    /// What is not kept below `folder`, each once.
+    fn missing<'s>(
+        self,
+        scenarios: impl Iterator<Item = &'s Scenario>,
+        folder: &Path,
+        on: Target,
+    ) -> Vec<&'s Scenario> {
+        let mut seen = HashSet::new();
+        let is_missing = |of: &&Scenario| self.args.fresh || !store(folder, of).has(of, on);
+        scenarios.filter(|of| seen.insert((&of.hash, of.seed))).filter(is_missing).collect()
+    }
+}
+
+/// Where a run is kept.
 fn store(folder: &Path, scenario: &Scenario) -> Store {
     Store::new(folder, &identity(scenario), None)
+}
+
+fn keep(scenario: &Scenario, folder: &Path, run: &Run, on: Target) -> Result<(), Failure> {
+    store(folder, scenario).put(scenario, on, run).map_err(|error| unkept(folder, &error))
 }
 
 fn unkept(folder: &Path, error: &io::Error) -> Failure {
@@ -89,37 +156,27 @@ fn unkept(folder: &Path, error: &io::Error) -> Failure {
 }
 
 /// What a file is.
-enum Experiment {
-    /// Tables of what runs measure.
-    Tables(Tables),
-    /// Algorithms at criteria.
-    Evaluations(Evaluations),
-    /// Every algorithm against every other one.
-    Duels(duels::File),
-    /// The simulator beside the running kernel.
-    Validation(validation::File),
-    /// Figures of papers.
-    Figures(Figures),
+fn read(path: &Path) -> Result<Box<dyn Experiment>, Failure> {
+    if let Some(figures) = Figures::read(path)? {
+        return Ok(Box::new(figures));
+    }
+    let text = fs::read_to_string(path).unwrap_or_default(); // `Tables` says what is wrong
+    let keys = toml::from_str::<toml::Table>(&text).unwrap_or_default();
+    let has = |key| keys.contains_key(key);
+    Ok(match () {
+        () if has("criteria") => Box::new(parse::<Evaluations>(path, &text, "evaluation.rs")?),
+        () if has("duels") => Box::new(parse::<duels::File>(path, &text, "duels.rs")?),
+        () if has("validation") => Box::new(parse::<validation::File>(path, &text, "validation/mod.rs")?),
+        () => Box::new(Tables::read(path)?),
+    })
 }
 
-impl Experiment {
-    fn read(path: &Path) -> Result<Self, Failure> {
-        if let Some(figures) = Figures::read(path)? {
-            return Ok(Self::Figures(figures));
-        }
-        let text = fs::read_to_string(path).unwrap_or_default(); // `Tables` says what is wrong
-        let keys = toml::from_str::<toml::Table>(&text).unwrap_or_default();
-        if keys.contains_key("criteria") {
-            return Ok(Self::Evaluations(Evaluations::read(path, &text)?));
-        }
-        if keys.contains_key("duels") {
-            return Ok(Self::Duels(duels::File::read(path, &text)?));
-        }
-        if keys.contains_key("validation") {
-            return Ok(Self::Validation(validation::File::read(path, &text)?));
-        }
-        Ok(Self::Tables(Tables::read(path)?))
-    }
+/// A file whose keys a module here explains.
+fn parse<T: DeserializeOwned>(path: &Path, text: &str, module: &str) -> Result<T, Failure> {
+    toml::from_str(text).map_err(|error| {
+        let message = format!("{}: {}", path.display(), error.to_string().trim());
+        Failure::new(Exit::Usage, message, format!("crates/dev/src/run/{module} explains every key"))
+    })
 }
 
 /// The tables of these names; without names all.
@@ -133,19 +190,8 @@ fn chosen<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, names: &[String]) -> R
     Ok(all.iter().filter(is_wanted).collect())
 }
 
-/// The file as it is called in the checkout, which the marks name.
-fn named(path: &Path, args: &RunArgs) -> String {
-    path.strip_prefix(&args.dir).unwrap_or(path).display().to_string()
-}
-
-/// A page has tables of other runs than its file.
-fn stale(page: &Path, file: &Path) -> Failure {
-    let message = format!("{} has tables of other runs than {} has", page.display(), file.display());
-    Failure::new(Exit::Internal, message, format!("fairpace-dev run {} --write", file.display()))
-}
-
-/// The files that are named, and those in the folders that are named.
-fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+/// The files that are named, and those in the folders that are named; `what` is in them.
+fn files(named: &[PathBuf], what: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in named {
         let holds_papers =
@@ -155,19 +201,21 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             files.push(path.clone());
             continue;
         }
-        let failed = |error| Failure::file("cannot read", path, &error, "name a file of an experiment");
-        let first = files.len();
-        for entry in path.read_dir().map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
-                files.push(path);
-            }
+        let inside =
+            path.read_dir().and_then(|all| all.map(|of| Ok(of?.path())).collect::<io::Result<Vec<_>>>());
+        let mut inside =
+            inside.map_err(|error| Failure::file("cannot read", path, &error, "name its files"))?;
+        inside.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        inside.sort();
+        if inside.is_empty() {
+            let message = format!("there is no {what} in {}", path.display());
+            return Err(Failure::new(
+                Exit::Usage,
+                message,
+                format!("{what}s are files with the ending .toml"),
+            ));
         }
-        if files.len() == first {
-            let message = format!("there is no experiment in {}", path.display());
-            return Err(Failure::new(Exit::Usage, message, "experiments are files with the ending .toml"));
-        }
-        files[first..].sort();
+        files.append(&mut inside);
     }
     Ok(files)
 }

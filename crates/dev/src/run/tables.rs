@@ -1,12 +1,8 @@
 //! Tables of what runs measure.
 
-use std::path::Path;
-
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::signals::Signals;
 use fairpace_papers::measure::{Outcome, Outcomes};
 use fairpace_papers::plan::Plan;
 use fairpace_papers::shown::Cell;
@@ -14,9 +10,7 @@ use fairpace_papers::tables::{Table, Tables};
 use fairpace_scenario::{Scenario, Target};
 use serde::Serialize;
 
-use super::{csv_file, simulate, store};
-use crate::args::RunArgs;
-use crate::marked_page::{MarkedPage, Page};
+use super::{Call, Experiment, csv_file, store};
 
 /// What `--json` prints of a file.
 #[derive(Debug, Serialize)]
@@ -35,17 +29,17 @@ struct Rows<'a> {
     rows: Vec<Vec<Cell>>,
 }
 
-pub(super) fn run(
-    path: &Path,
-    of: &Tables,
-    args: &RunArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+impl Experiment for Tables {
+    fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
+        run(self, call, out)
+    }
+}
+
+fn run(of: &Tables, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
+    let Call { args, global, .. } = call;
     let chosen = super::chosen(&of.tables, |table| &table.name, &args.table)?;
     let (files, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|table| !table.file.is_empty());
-    let files = files.into_iter().map(|table| csv_file::run(path, (of, table), args, global, signals, out));
+    let files = files.into_iter().map(|table| csv_file::run((of, table), call, out));
     let files: Vec<_> = files.collect::<Result<_, _>>()?;
     if chosen.is_empty() {
         return if global.json { out.json(&files) } else { Ok(()) };
@@ -54,24 +48,18 @@ pub(super) fn run(
     let hash = plan.hash();
     // what a table on a page says of the runs behind it
     let source = format!("scenarios `{}`", &hash[..16]);
-    let to = args.dir.join(&of.page);
-    let named = super::named(path, args);
-    let command = |table: &Table| format!("run {named} --table {}", table.name);
-    // an unusable page is an error before the long run
-    let mut pages = Vec::new();
-    for table in chosen.iter().filter(|_| args.write || args.check) {
-        let command = command(table);
-        let page = Page { command: &command, title: &of.title };
-        pages.push(if args.check { MarkedPage::read(&to, page) } else { MarkedPage::open(&to, page) }?);
+    let page =
+        |table: &Table| call.page(&of.page, &format!("{} --table {}", call.command(), table.name), &of.title);
+    for table in &chosen {
+        call.is_checked(page(table)?.as_ref(), &source)?;
     }
     if args.check {
-        let is_stale = |page: &&MarkedPage| !page.says(&source);
-        return pages.iter().find(is_stale).map_or(Ok(()), |page| Err(super::stale(page.path(), path)));
+        return Ok(());
     }
     let figure = &of.sheet.figure;
     let is_shown = |run: usize| chosen.iter().any(|table| table.shows(&figure.runs[run].name));
     plan.cases.retain(|case| is_shown(case.run));
-    let outcomes = outcomes(&of.sheet.dir, &plan, args, global, signals)?;
+    let outcomes = outcomes(&plan, call)?;
     let outcomes = Outcomes { figure, all: &outcomes };
     if global.json {
         let rows = |table: &&'_ Table| (table.name.clone(), table.cells(&outcomes));
@@ -81,29 +69,19 @@ pub(super) fn run(
     }
     for table in &chosen {
         let text = format!("{}\nCommit `{COMMIT}`, {source}.\n", table.markdown(&outcomes));
-        if !args.write {
-            out.text(&format!("{text}\n"))?;
-            continue;
-        }
         // an earlier table has changed the page
-        MarkedPage::open(&to, Page { command: &command(table), title: &of.title })?.write(&text)?;
+        match page(table)? {
+            Some(page) => page.write(&text)?,
+            None => out.text(&format!("{text}\n"))?,
+        }
     }
-    match args.write && !global.quiet {
-        true => out.line(&format!("the tables are in {}", to.display())),
-        false => Ok(()),
-    }
+    call.report_written(&of.page, out)
 }
 
 /// Simulates what is not kept, and reads all of it.
-fn outcomes(
-    folder: &Path,
-    plan: &Plan,
-    args: &RunArgs,
-    global: Global,
-    signals: &Signals,
-) -> Result<Vec<Outcome>, Failure> {
-    simulate(plan.scenarios(), folder, |run| run, args, global, signals)?;
-    let kept = |of: &Scenario| store(folder, of).get(of, Target::Simulator);
+fn outcomes(plan: &Plan, call: Call<'_>) -> Result<Vec<Outcome>, Failure> {
+    call.simulate(plan.scenarios(), call.folder(), |run| run)?;
+    let kept = |scenario: &Scenario| store(call.folder(), scenario).get(scenario, Target::Simulator);
     let outcomes = plan.cases.iter().map(|case| case.outcome(kept)).collect::<Result<_, String>>();
     outcomes.map_err(|message| Failure::new(Exit::Internal, message, ""))
 }

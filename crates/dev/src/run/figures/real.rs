@@ -1,35 +1,25 @@
 //! Figures with real flows, one after the other.
 
-use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host;
 use fairpace_cli_core::output::note;
 use fairpace_cli_core::progress::Progress;
-use fairpace_cli_core::signals::Signals;
 use fairpace_papers::figure::Kernel;
 use fairpace_scenario::{Scenario, Target};
 
-use super::super::{store, unkept};
 use super::Work;
-use crate::args::RunArgs;
+use crate::run::{Call, keep};
 
 /// Performs the missing runs, of each figure as many at a time as it allows. A figure with a disturbed run is
 /// left out and reported as a failure at the end.
-pub(super) fn measure(
-    works: &[Work<'_>],
-    root: &Path,
-    args: &RunArgs,
-    global: Global,
-    signals: &Signals,
-) -> Result<(), Failure> {
+pub(super) fn measure(works: &[Work<'_>], root: &Path, call: Call<'_>) -> Result<(), Failure> {
     let mut disturbed = None;
     for work in works {
-        match measure_one(work, root, args, global, signals) {
+        match measure_one(work, root, call) {
             Err(failure) if failure.is_disturbance() => {
                 note(&format!("{}: not measured: {failure}", work.sheet.name()));
                 disturbed.get_or_insert(failure);
@@ -52,27 +42,18 @@ fn at_a_time(kernel: Option<&Kernel>, runs: &[&Scenario]) -> u32 {
     if runs.iter().any(sends_single_packets) { 1 } else { asked }
 }
 
-fn measure_one(
-    work: &Work<'_>,
-    root: &Path,
-    args: &RunArgs,
-    global: Global,
-    signals: &Signals,
-) -> Result<(), Failure> {
+fn measure_one(work: &Work<'_>, root: &Path, call: Call<'_>) -> Result<(), Failure> {
     let on = Target::Testbed;
-    let mut seen = HashSet::new();
-    let is_missing = |scenario: &&Scenario| args.fresh || !store(root, scenario).has(scenario, on);
-    let missing = work.plan.scenarios().filter(is_missing);
-    let missing: Vec<&Scenario> = missing.filter(|of| seen.insert((&of.hash, of.seed))).collect();
+    let missing = call.missing(work.plan.scenarios(), root, on);
     let at_a_time = at_a_time(work.sheet.figure.kernel.as_ref(), &missing);
-    if !global.quiet {
+    if !call.global.quiet {
         note(&format!("{}: {} runs, {at_a_time} at a time", work.sheet.name_on(work.base), missing.len()));
     }
-    let progress = Progress::of_real_runs(&missing, global.quiet);
-    let batch = Batch { jobs: NonZeroUsize::new(at_a_time as usize), signals, progress: &progress };
+    let progress = Progress::of_real_runs(&missing, call.global.quiet);
+    let jobs = NonZeroUsize::new(at_a_time as usize);
+    let batch = Batch { jobs, signals: call.signals, progress: &progress };
     let done = batch.map(&missing, |scenario, job| {
-        let run = host::on_kernel(scenario, job, at_a_time == 1)?;
-        store(root, scenario).put(scenario, on, &run).map_err(|error| unkept(root, &error))
+        keep(scenario, root, &host::on_kernel(scenario, job, at_a_time == 1)?, on)
     });
     done.map(drop)
 }

@@ -42,104 +42,64 @@ pub(super) struct Quantity {
     pub(super) agrees: Option<bool>,
 }
 
-#[cfg(test)]
-impl Quantity {
-    /// One with this verdict.
-    pub(super) fn judged(agrees: bool) -> Quantity {
-        let none = Spread { mean: 0.0, min: 0.0, max: 0.0 };
-        let name = Name { of: "a", what: "completion time", unit: "ms" };
-        Quantity { agrees: Some(agrees), ..quantity(name, Some(none), none, Some(|_| 0.0)) }
-    }
-}
-
 /// What a quantity is called, as in [`Quantity`].
-struct Name<'a> {
-    of: &'a str,
-    what: &'static str,
-    unit: &'static str,
-}
+type Name<'a> = (&'a str, &'static str, &'static str);
 
 /// Highest allowed distance, given the kernel's runs.
 type Allowance = fn(&Spread) -> f64;
 
-/// Compares the completion times of a scenario's first flow. One that is not complete when the run ends
-/// takes at least as long as the run. Without a simulation the result is empty.
-pub(super) fn compare_completion(kernel: &[Summary], sim: &[Summary]) -> Vec<Quantity> {
-    let ms = |run: &Summary| {
-        let flow = run.flows.first()?;
-        Some(1e3 * flow.completion_s.unwrap_or(run.window_s[1] - flow.start_s))
-    };
-    let all = |runs: &[Summary]| {
-        let values: Vec<f64> = runs.iter().filter_map(ms).collect();
-        (!values.is_empty()).then(|| Spread::of(&values))
-    };
-    let allowance: Allowance = |kernel| (COMPLETION_RATIO * kernel.min).max(COMPLETION_MS);
-    let Some((of, sim)) = sim.first().and_then(|run| run.flows.first()).zip(all(sim)) else {
-        return Vec::new();
-    };
-    let name = Name { of: &of.name, what: "completion time", unit: "ms" };
-    vec![quantity(name, all(kernel), sim, Some(allowance))]
-}
-
-/// Compares the runs of one scenario. Without a simulation the result is empty.
-pub(super) fn compare(kernel: &[Summary], sim: &[Summary]) -> Vec<Quantity> {
+/// Compares the runs of one scenario; of a drawn flow the completion time, and nothing else. Without a
+/// simulation the result is empty.
+pub(super) fn compare(kernel: &[Summary], sim: &[Summary], is_drawn: bool) -> Vec<Quantity> {
     let Some(first) = sim.first() else { return Vec::new() };
     let mut quantities = Vec::new();
-    let mut add =
-        |of: &str, what, unit, allowance: Option<Allowance>, value: &dyn Fn(&Summary) -> Option<f64>| {
-            let all = |runs: &[Summary]| {
-                let values: Vec<f64> = runs.iter().filter_map(value).collect();
-                (!values.is_empty()).then(|| Spread::of(&values))
+    let mut add = |name: Name<'_>, allowance: Option<Allowance>, value: &dyn Fn(&Summary) -> Option<f64>| {
+        let all = |runs: &[Summary]| Spread::known(runs.iter().filter_map(value));
+        quantities.extend(all(sim).map(|sim| quantity(name, all(kernel), sim, allowance)));
+    };
+    for (i, flow) in first.flows.iter().enumerate() {
+        if is_drawn && i == 0 {
+            // one that is not complete when the run ends takes at least as long as the run
+            let ms = |run: &Summary| {
+                let flow = run.flows.first()?;
+                Some(1e3 * flow.completion_s.unwrap_or(run.window_s[1] - flow.start_s))
             };
-            if let Some(sim) = all(sim) {
-                quantities.push(quantity(Name { of, what, unit }, all(kernel), sim, allowance));
-            }
-        };
-    if first.flows.len() > 1 {
-        for (i, flow) in first.flows.iter().enumerate() {
-            let share = move |run: &Summary| run.flows[i].share.map(|share| 100.0 * share);
-            add(&flow.name, "share", "%", Some(|_| SHARE_POINTS), &share);
+            let allowance: Allowance = |kernel| (COMPLETION_RATIO * kernel.min).max(COMPLETION_MS);
+            add((&flow.name, "completion time", "ms"), Some(allowance), &ms);
+        } else if !is_drawn && first.flows.len() > 1 {
+            let share = |run: &Summary| run.flows[i].share.map(|share| 100.0 * share);
+            add((&flow.name, "share", "%"), Some(|_| SHARE_POINTS), &share);
         }
     }
+    if is_drawn {
+        return quantities;
+    }
     let together = |run: &Summary| Some(run.flows.iter().map(|flow| flow.goodput_mbps).sum());
-    add("all flows", "goodput", "Mbit/s", Some(|kernel| GOODPUT_RATIO * kernel.mean), &together);
+    add(("all flows", "goodput", "Mbit/s"), Some(|kernel| GOODPUT_RATIO * kernel.mean), &together);
     for (i, link) in first.links.iter().enumerate() {
         let delay = |run: &Summary| run.links[i].queue_delay_mean_ms;
-        add(
-            &link.name,
-            "mean queueing delay",
-            "ms",
-            Some(|kernel| (DELAY_RATIO * kernel.mean).max(DELAY_MS)),
-            &delay,
-        );
+        let allowance: Allowance = |kernel| (DELAY_RATIO * kernel.mean).max(DELAY_MS);
+        add((&link.name, "mean queueing delay", "ms"), Some(allowance), &delay);
         let drops = |run: &Summary| run.links[i].loss_rate.map(|rate| 100.0 * rate);
-        add(&link.name, "dropped", "%", None, &drops);
+        add((&link.name, "dropped", "%"), None, &drops);
     }
     let retransmitted = |run: &Summary| Some(run.flows.iter().map(|flow| flow.retransmits as f64).sum());
-    add("all flows", "retransmitted", "packets", None, &retransmitted);
+    add(("all flows", "retransmitted", "packets"), None, &retransmitted);
     quantities
 }
 
 fn quantity(
-    Name { of, what, unit }: Name<'_>,
+    (of, what, unit): Name<'_>,
     kernel: Option<Spread>,
     sim: Spread,
     allowance: Option<Allowance>,
 ) -> Quantity {
     let beyond = kernel.map(|kernel| kernel.beyond(sim.mean));
+    let difference = kernel.map(|kernel| sim.mean - kernel.mean);
     // a judged quantity has an allowance even without a run on the kernel
     let allowed = allowance.map(|allowance| allowance(&kernel.unwrap_or(Spread::of(&[0.0]))));
-    Quantity {
-        of: of.to_owned(),
-        what,
-        unit,
-        kernel,
-        sim,
-        difference: kernel.map(|kernel| sim.mean - kernel.mean),
-        beyond,
-        allowed,
-        agrees: beyond.zip(allowed).map(|(beyond, allowed)| beyond <= allowed),
-    }
+    let agrees = beyond.zip(allowed).map(|(beyond, allowed)| beyond <= allowed);
+    Quantity { of: of.to_owned(), what, unit, kernel, sim, difference, beyond, allowed, agrees }
 }
 
 #[cfg(test)]
@@ -155,8 +115,7 @@ mod tests {
     }
 
     fn judged(mean: f64, allowance: Allowance) -> (Option<f64>, Option<bool>) {
-        let q =
-            quantity(Name { of: "a", what: "share", unit: "%" }, Some(KERNEL), sim(mean), Some(allowance));
+        let q = quantity(("a", "share", "%"), Some(KERNEL), sim(mean), Some(allowance));
         (q.beyond, q.agrees)
     }
 
@@ -176,7 +135,7 @@ mod tests {
         };
         let agrees = |sim: Option<f64>, kernel: [f64; 2]| {
             let kernel = kernel.map(|s| run(Some(s)));
-            let quantities = compare_completion(&kernel, &[run(sim)]);
+            let quantities = compare(&kernel, &[run(sim)], true);
             let [Quantity { agrees, .. }] = quantities[..] else { panic!("one quantity") };
             agrees.expect("there are runs of both")
         };
@@ -193,14 +152,14 @@ mod tests {
 
     #[test]
     fn without_an_undisturbed_run_there_is_no_verdict() {
-        let q = quantity(Name { of: "a", what: "share", unit: "%" }, None, sim(50.0), Some(|_| SHARE_POINTS));
+        let q = quantity(("a", "share", "%"), None, sim(50.0), Some(|_| SHARE_POINTS));
         assert_eq!((q.difference, q.beyond, q.agrees), (None, None, None));
         assert!(q.allowed.is_some(), "it would be judged");
     }
 
     #[test]
     fn what_has_no_allowance_is_only_shown() {
-        let q = quantity(Name { of: "a", what: "dropped", unit: "%" }, Some(KERNEL), sim(500.0), None);
+        let q = quantity(("a", "dropped", "%"), Some(KERNEL), sim(500.0), None);
         assert_eq!((q.beyond, q.agrees), (Some(447.0), None));
     }
 }

@@ -12,25 +12,18 @@ mod packets;
 mod page;
 mod record;
 
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
 
-use fairpace_cli_core::args::Global;
-use fairpace_cli_core::batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{self, COMMIT};
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::signals::Signals;
 use fairpace_kernel::Features;
-
-use fairpace_experiment::Store;
-use fairpace_scenario::Scenario;
 use serde::Deserialize;
 
-use super::identity::identity;
-use crate::args::RunArgs;
-use crate::marked_page::{MarkedPage, Page, publish};
-use cases::{Case, Host, Measured};
+use super::{Call, Experiment};
+use crate::marked_page::publish;
+use cases::Case;
 use record::{Compared, Record, SCHEMA};
 
 /// Share of drawn flows that must agree.
@@ -47,127 +40,90 @@ pub(super) struct File {
 }
 
 /// What is run.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Validation {
     /// Scenario files, or folders of them, from the folder of this file. A file may have a `[draw]` of many.
     scenarios: Vec<PathBuf>,
     /// Runs of each on the kernel.
     #[serde(default = "three")]
-    runs: u32,
+    runs: NonZeroU32,
     /// Simulations of each.
     #[serde(default = "five")]
-    seeds: u32,
+    seeds: NonZeroU32,
     /// Runs on the kernel at a time. With more than one, packets leave some 20 us late, which short flows on
     /// slow links bear.
     #[serde(default = "one")]
     at_a_time: NonZeroUsize,
 }
 
-fn one() -> NonZeroUsize {
+const fn one() -> NonZeroUsize {
     NonZeroUsize::MIN
 }
 
-fn three() -> u32 {
-    3
+const fn three() -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(2)
 }
 
-fn five() -> u32 {
-    5
+const fn five() -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(4)
 }
 
-impl File {
-    /// Reads a file.
-    pub(super) fn read(path: &Path, text: &str) -> Result<Self, Failure> {
-        let wrong = |message: String| {
-            let help = "crates/dev/src/run/validation/mod.rs explains every key";
-            Failure::new(Exit::Usage, format!("{}: {message}", path.display()), help)
-        };
-        let file: Self = toml::from_str(text).map_err(|error| wrong(error.to_string().trim().to_owned()))?;
-        match file.validation.runs.min(file.validation.seeds) {
-            0 => Err(wrong("`runs` and `seeds` are at least 1".to_owned())),
-            _ => Ok(file),
-        }
-    }
-
-    /// Runs, compares and shows it.
-    pub(super) fn run(
-        &self,
-        path: &Path,
-        args: &RunArgs,
-        global: Global,
-        signals: &Signals,
-        out: &mut Output,
-    ) -> Result<(), Failure> {
-        let command = format!("run {}", super::named(path, args));
-        let page = Page { command: &command, title: &self.title };
-        let to = args.dir.join(&self.page);
-        if args.check {
+impl Experiment for File {
+    fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
+        let page = call.page(&self.page, &call.command(), &self.title)?;
+        if call.args.check {
             // it is as old as its commit says: real flows are no function of their scenarios
-            return MarkedPage::read(&to, page).map(drop);
+            return Ok(());
         }
-        let marked = if args.write { Some(MarkedPage::open(&to, page)?) } else { None };
-        let folder = path.parent().filter(|of| !of.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let files: Vec<PathBuf> = self.validation.scenarios.iter().map(|of| folder.join(of)).collect();
+        let files: Vec<_> = self.validation.scenarios.iter().map(|of| call.folder().join(of)).collect();
         let mut cases = cases::load(&files)?;
-        if !args.only.is_empty() {
-            args.only.iter().try_for_each(|name| named(&cases, name).map(drop))?;
-            cases.retain(|case| args.only.contains(&case.name));
+        let only = &call.args.only;
+        only.iter().try_for_each(|name| named(&cases, name).map(drop))?;
+        cases.retain(|case| only.is_empty() || only.contains(&case.name));
+        if let Some(name) = &call.args.packets {
+            let case = named(&cases, name)?;
+            let text = host::perform(name, call.signals, call.global.quiet, |progress| {
+                packets::compare(case, progress)
+            })?;
+            return out.text(&text);
         }
-        if let Some(name) = &args.packets {
-            return show_packets(&cases, name, global, signals, out);
-        }
-        let record = compare(&self.validation, &cases, folder, args, global, signals, out)?;
-        publish(marked, &page::generated(&record), &record, global, out)?;
+        let record = self.validation.compare(&cases, call, out)?;
+        publish(page, &page::generated(&record), &record, call.global, out)?;
         judge_drawn(&record)
     }
 }
 
-/// Runs all cases on both hosts.
-fn compare(
-    of: &Validation,
-    cases: &[Case],
-    folder: &Path,
-    args: &RunArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<Record, Failure> {
-    let kernel = Features::probe().release;
-    // runs on another release are not used
-    let store = |scenario: &Scenario| Store::new(folder, &identity(scenario), None).with(&kernel);
-    fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
-    let simulated = simulate(cases, of.seeds, signals, global.quiet)?;
-    let mut record = Record {
-        schema: SCHEMA,
-        commit: COMMIT,
-        kernel: kernel.clone(),
-        kernel_runs: of.runs,
-        seeds: of.seeds,
-        scenarios: Vec::new(),
-    };
-    let host = Host { store: &store, at_a_time: of.at_a_time, fresh: args.fresh };
-    let measured = cases::measure(cases, of.runs, &host, signals, global.quiet)?;
-    for ((case, Measured { runs, disturbed }), simulated) in cases.iter().zip(measured).zip(&simulated) {
-        let compared = Compared {
-            name: case.name.clone(),
-            kind: case.kind.clone(),
-            title: case.kernel.title.clone(),
-            hash: case.kernel.hash.clone(),
-            window_s: [case.kernel.window.0.as_secs_f64(), case.kernel.window.1.as_secs_f64()],
-            runs: runs.len() as u32,
-            disturbed,
-            quantities: match case.kind {
-                None => judge::compare(&runs, simulated),
-                Some(_) => judge::compare_completion(&runs, simulated),
-            },
-        };
-        if !global.json && !global.quiet {
-            out.line(&page::line(&compared))?;
+impl Validation {
+    /// Runs all cases on both hosts.
+    fn compare(&self, cases: &[Case], call: Call<'_>, out: &mut Output) -> Result<Record, Failure> {
+        let (kernel, [runs, seeds]) =
+            (Features::probe().release, [self.runs, self.seeds].map(NonZeroU32::get));
+        fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
+        let simulated = cases::simulate(cases, seeds, call)?;
+        let measured = cases::measure(cases, self, &kernel, call)?;
+        let mut scenarios = Vec::new();
+        let measured = measured.chunks(runs as usize).zip(simulated.chunks(seeds as usize));
+        for (case, (measured, simulated)) in cases.iter().zip(measured) {
+            let Case { name, kind, kernel, .. } = case;
+            let runs: Vec<_> = measured.iter().flatten().map(|run| run.summary.clone()).collect();
+            let compared = Compared {
+                name: name.clone(),
+                kind: kind.clone(),
+                title: kernel.title.clone(),
+                hash: kernel.hash.clone(),
+                window_s: [kernel.window.0.as_secs_f64(), kernel.window.1.as_secs_f64()],
+                runs: runs.len() as u32,
+                disturbed: measured.iter().map(cases::disturbed).sum(),
+                quantities: judge::compare(&runs, simulated, kind.is_some()),
+            };
+            if !call.global.json && !call.global.quiet {
+                out.line(&page::line(&compared))?;
+            }
+            scenarios.push(compared);
         }
-        record.scenarios.push(compared);
+        Ok(Record { schema: SCHEMA, commit: COMMIT, kernel, kernel_runs: runs, seeds, scenarios })
     }
-    Ok(record)
 }
 
 /// A simulator of which fewer of the drawn flows are as the kernel's is not right about short flows.
@@ -180,19 +136,6 @@ fn judge_drawn(record: &Record) -> Result<(), Failure> {
     Err(Failure::new(Exit::Internal, message, "--packets NAME shows the first packet of a flow that differs"))
 }
 
-/// Shows the first packet of a case that differs.
-fn show_packets(
-    cases: &[Case],
-    name: &str,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
-    let case = named(cases, name)?;
-    let text = host::perform(name, signals, global.quiet, |progress| packets::compare(case, progress))?;
-    out.text(&text)
-}
-
 fn named<'a>(cases: &'a [Case], name: &str) -> Result<&'a Case, Failure> {
     cases.iter().find(|case| case.name == *name).ok_or_else(|| {
         let message = format!("there is no scenario `{name}` among these {}", cases.len());
@@ -200,21 +143,18 @@ fn named<'a>(cases: &'a [Case], name: &str) -> Result<&'a Case, Failure> {
     })
 }
 
-/// All seeds of all scenarios, before the kernel's runs: these need a quiet machine.
-fn simulate(
-    cases: &[Case],
-    seeds: u32,
-    signals: &Signals,
-    quiet: bool,
-) -> Result<Vec<Vec<fairpace_results::Summary>>, Failure> {
-    let scenarios: Vec<_> = cases.iter().flat_map(|case| case.simulations(seeds)).collect();
-    let summaries = batch::simulate_all(&scenarios, None, signals, quiet, |_, run| run.summary)?;
-    Ok(summaries.chunks(seeds as usize).map(<[_]>::to_vec).collect())
-}
-
 #[cfg(test)]
 mod tests {
+    use fairpace_experiment::Range;
+
     use super::*;
+
+    fn judged_as(agrees: bool) -> judge::Quantity {
+        let (kernel, sim) = (None, Range::of(&[0.0]));
+        let (of, what, unit) = ("a".to_owned(), "completion time", "ms");
+        let (difference, beyond, allowed) = (None, None, Some(0.0));
+        judge::Quantity { of, what, unit, kernel, sim, difference, beyond, allowed, agrees: Some(agrees) }
+    }
 
     #[test]
     fn of_drawn_flows_nineteen_of_twenty_must_agree() {
@@ -226,7 +166,7 @@ mod tests {
             window_s: [0.0, 1.0],
             runs: 1,
             disturbed: 0,
-            quantities: vec![judge::Quantity::judged(agrees)],
+            quantities: vec![judged_as(agrees)],
         };
         let judged = |outside: usize, kind| {
             let scenarios = (0..20).map(|index| scenario(kind, index >= outside)).collect();

@@ -1,5 +1,6 @@
 //! The comparison, as Markdown.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use fairpace_cli_core::table::{number, short};
@@ -35,50 +36,48 @@ pub(super) fn line(scenario: &Compared) -> String {
     line
 }
 
-fn facts(record: &Record) -> String {
-    let Record { commit, kernel, kernel_runs, seeds, scenarios, .. } = record;
-    let count = |wanted| scenarios.iter().filter(|scenario| scenario.agrees() == wanted).count();
+fn facts(Record { commit, kernel, kernel_runs, seeds, scenarios, .. }: &Record) -> String {
+    let named = |is: &dyn Fn(&&Compared) -> bool, name: fn(&Compared) -> String| {
+        scenarios.iter().filter(is).map(name).collect::<Vec<_>>()
+    };
+    let of = |verdict| named(&|scenario| scenario.agrees() == verdict, |scenario| scenario.name.clone());
     let disturbed: u32 = scenarios.iter().map(|scenario| scenario.disturbed).sum();
     let mut text = format!(
         "| | |\n|---|---|\n| kernel | Linux {kernel}, {kernel_runs} runs of each scenario |\n\
          | simulator | seeds 1 to {seeds} |\n| commit | `{commit}` |\n\
          | runs that were disturbed and repeated | {disturbed} |\n\
          | scenarios that agree | {} of {} |\n",
-        count(Some(true)),
+        of(Some(true)).len(),
         scenarios.len()
     );
-    for (what, verdict) in [("that do not", Some(false)), ("that the machine disturbed in all runs", None)] {
-        let named: Vec<_> =
-            scenarios.iter().filter(|s| s.agrees() == verdict).map(|s| s.name.as_str()).collect();
-        if !named.is_empty() {
-            let _ = writeln!(text, "| {what} | {} |", named.join(", "));
+    let fewer = named(&|scenario| (1..*kernel_runs).contains(&scenario.runs), |scenario| {
+        format!("{} ({})", scenario.name, scenario.runs)
+    });
+    for (what, names) in [
+        ("that do not", of(Some(false))),
+        ("that the machine disturbed in all runs", of(None)),
+        ("judged by fewer runs", fewer),
+    ] {
+        if !names.is_empty() {
+            let _ = writeln!(text, "| {what} | {} |", names.join(", "));
         }
-    }
-    let fewer: Vec<_> = scenarios
-        .iter()
-        .filter(|s| (1..*kernel_runs).contains(&s.runs))
-        .map(|s| format!("{} ({})", s.name, s.runs))
-        .collect();
-    if !fewer.is_empty() {
-        let _ = writeln!(text, "| judged by fewer runs | {} |", fewer.join(", "));
     }
     text
 }
 
 /// Of each kind of drawn flows, how many agree.
 fn kinds(Record { scenarios, .. }: &Record) -> String {
-    let mut kinds: Vec<&str> = scenarios.iter().filter_map(|scenario| scenario.kind.as_deref()).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let kinds: BTreeSet<&str> = scenarios.iter().filter_map(|scenario| scenario.kind.as_deref()).collect();
     let mut text = String::new();
     if !kinds.is_empty() {
         text.push_str("\n| kind | flows | agree | outside |\n|---|---:|---:|---:|\n");
     }
     for kind in kinds {
-        let of_kind = || scenarios.iter().filter(|scenario| scenario.kind.as_deref() == Some(kind));
-        let count = |wanted| of_kind().filter(|scenario| scenario.agrees() == wanted).count();
-        let (all, agree, outside) = (of_kind().count(), count(Some(true)), count(Some(false)));
-        let _ = writeln!(text, "| {kind} | {all} | {agree} | {outside} |");
+        let of_kind = scenarios.iter().filter(|scenario| scenario.kind.as_deref() == Some(kind));
+        let found: Vec<_> = of_kind.map(Compared::agrees).collect();
+        let [agree, outside] =
+            [true, false].map(|wanted| found.iter().filter(|found| **found == Some(wanted)).count());
+        let _ = writeln!(text, "| {kind} | {} | {agree} | {outside} |", found.len());
     }
     text
 }
@@ -94,17 +93,11 @@ fn titles(Record { scenarios, .. }: &Record) -> String {
 }
 
 fn row(name: &str, q: &Quantity) -> String {
-    let mark = if q.allowed.is_some() { verdict(q.agrees) } else { "" };
-    format!(
-        "| {name} | {} | {}, {} | {} | {} | {} | {} | {mark} |\n",
-        q.of,
-        q.what,
-        q.unit,
-        kernel(q),
-        show(&q.sim),
-        number(q.beyond, decimals(q.sim.mean)),
-        q.allowed.map_or_else(String::new, |allowed| number(Some(allowed), 1)),
-    )
+    let Quantity { of, what, unit, sim, beyond, allowed, agrees, .. } = q;
+    let (beyond, mark) = (number(*beyond, decimals(sim.mean)), allowed.map_or("", |_| verdict(*agrees)));
+    let allowed = allowed.map_or_else(String::new, |allowed| number(Some(allowed), 1));
+    let (kernel, sim) = (kernel(q), show(sim));
+    format!("| {name} | {of} | {what}, {unit} | {kernel} | {sim} | {beyond} | {allowed} | {mark} |\n")
 }
 
 fn verdict(agrees: Option<bool>) -> &'static str {
@@ -180,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_record_is_documented() {
-        crate::records::assert_documented("run", &record(compared(Some(true))));
+        crate::documented::assert_documented("run", &record(compared(Some(true))));
     }
 
     #[test]
