@@ -3,8 +3,6 @@
 //! One flow at a time runs over the testbed's emulated path. The true numbers come from the kernel's own
 //! sockets and packets, by the BPF programs of `truth`.
 
-use std::fmt::Write as _;
-
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
@@ -14,13 +12,10 @@ use fairpace_kernel::Features;
 use serde::Serialize;
 
 use crate::args::AccuracyArgs;
-use crate::marked_page::{Page, publish};
+use crate::marked_page::{Page, publish, table};
 use crate::truth::{self, Case, Comparison};
 
 const PAGE: Page = Page { command: "accuracy", title: "Accuracy of the kernel host" };
-
-/// A billionth is the unit of shares of packets.
-const PERCENT_PPB: u64 = 10_000_000;
 
 /// Differences of one value on one path: reported minus true, in packets.
 #[derive(Debug, Serialize)]
@@ -35,35 +30,12 @@ struct Row {
     cells: String,
 }
 
-/// One path: the counts of a [`Comparison`].
+/// What was found on one path.
 #[derive(Debug, Serialize)]
 struct Measured {
     path: &'static str,
-    goodput_mbps: f64,
-    acks: usize,
-    samples_not_compared: usize,
-    lost_events: usize,
-    lost_events_not_compared: usize,
-    /// LOST events that came after a retransmission of one of their packets.
-    lost_events_late: usize,
-    loss_tests: usize,
-    loss_tests_wrong: usize,
-}
-
-impl Measured {
-    fn of(path: &'static str, found: &Comparison) -> Self {
-        Self {
-            path,
-            goodput_mbps: found.goodput_mbps,
-            acks: found.acks,
-            samples_not_compared: found.unmatched,
-            lost_events: found.events,
-            lost_events_not_compared: found.unmatched_events,
-            lost_events_late: found.late_events,
-            loss_tests: found.questions,
-            loss_tests_wrong: found.wrong_answers,
-        }
-    }
+    #[serde(flatten)]
+    found: Comparison,
 }
 
 /// What `--json` prints.
@@ -75,18 +47,23 @@ struct Record {
     differences: Vec<Row>,
 }
 
-fn cases(seconds: u64) -> Vec<Case> {
-    vec![
-        Case::new("clean: 100 Mbit/s, 20 ms, 2 MB", 100, 20, 2_000_000, seconds),
-        Case::new("bursts: 1 Gbit/s, 20 ms, 10 MB", 1000, 20, 10_000_000, seconds),
-        Case::new("small buffer: 50 Mbit/s, 30 ms, 40 kB", 50, 30, 40_000, seconds),
-        Case::new("small buffer: 500 Mbit/s, 40 ms, 250 kB", 500, 40, 250_000, seconds),
-        Case::new("random loss of 1 %: 50 Mbit/s, 30 ms, 1 MB", 50, 30, 1_000_000, seconds)
-            .with_loss(PERCENT_PPB),
-        Case::new("reordering of 1 % by 12 ms: 50 Mbit/s, 30 ms, 1 MB", 50, 30, 1_000_000, seconds)
-            .with_reordering(PERCENT_PPB, 12),
-    ]
-}
+/// Name, link and flow of each path.
+const PATHS: [[&str; 3]; 6] = [
+    ["clean: 100 Mbit/s, 20 ms, 2 MB", "rate = '100mbit'\nbuffer = '2MB'", "rtt = '20ms'"],
+    ["bursts: 1 Gbit/s, 20 ms, 10 MB", "rate = '1gbit'\nbuffer = '10MB'", "rtt = '20ms'"],
+    ["small buffer: 50 Mbit/s, 30 ms, 40 kB", "rate = '50mbit'\nbuffer = '40kB'", "rtt = '30ms'"],
+    ["small buffer: 500 Mbit/s, 40 ms, 250 kB", "rate = '500mbit'\nbuffer = '250kB'", "rtt = '40ms'"],
+    [
+        "random loss of 1 %: 50 Mbit/s, 30 ms, 1 MB",
+        "rate = '50mbit'\nbuffer = '1MB'\nloss = '1%'",
+        "rtt = '30ms'",
+    ],
+    [
+        "reordering of 1 % by 12 ms: 50 Mbit/s, 30 ms, 1 MB",
+        "rate = '50mbit'\nbuffer = '1MB'",
+        "rtt = '30ms'\nreorder = '1%'\nreorder_delay = '12ms'",
+    ],
+];
 
 pub(crate) fn run(
     args: &AccuracyArgs,
@@ -97,20 +74,21 @@ pub(crate) fn run(
     let marked = args.out.open(PAGE)?;
     let kernel = check_machine()?;
     let mut record = Record { kernel, seconds: args.seconds, paths: Vec::new(), differences: Vec::new() };
-    for case in cases(args.seconds) {
+    for [name, link, flow] in PATHS {
+        let case = Case { name, link, flow, seconds: args.seconds };
         let suffix = format!("_{:x}", std::process::id() & 0xfffff);
-        let found = host::perform(case.name, signals, global.quiet, |progress| {
-            truth::run(&case, &suffix, progress).map_err(|failure| failure.of_part(case.name))
+        let found = host::perform(name, signals, global.quiet, |progress| {
+            truth::run(&case, &suffix, progress).map_err(|failure| failure.of_part(name))
         })?;
-        record.paths.push(Measured::of(case.name, &found));
         let rows = found.rows().into_iter().filter(|(_, differences)| differences.count() > 0);
         record.differences.extend(rows.map(|(what, differences)| Row {
-            path: case.name,
+            path: name,
             what,
             count: differences.count(),
             exact: differences.exact(),
             cells: differences.to_string(),
         }));
+        record.paths.push(Measured { path: name, found });
     }
     publish(marked, &tables(&record), &record, global, out)
 }
@@ -129,58 +107,54 @@ fn check_machine() -> Result<String, Failure> {
 }
 
 fn tables(record: &Record) -> String {
-    let mut page = format!(
-        "Linux {}, BBRv3, {} s per path.\n\n\
-         | path | what | n | exact | min | p1 | p10 | p50 | p90 | p99 | max |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|\n",
-        record.kernel, record.seconds
-    );
-    for Row { path, what, cells, .. } in &record.differences {
-        let _ = writeln!(page, "| {path} | {what} | {cells} |");
-    }
-    page.push_str(
-        "\n| path | goodput, Mbit/s | ACKs | samples not compared | LOST events | of them not compared \
-         | of them after a retransmission | tests for 2 % of loss | other result than with true values |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
-    );
-    for path in &record.paths {
-        let counts = [
-            path.acks,
-            path.samples_not_compared,
-            path.lost_events,
-            path.lost_events_not_compared,
-            path.lost_events_late,
-            path.loss_tests,
-            path.loss_tests_wrong,
-        ];
-        let counts: Vec<_> = counts.iter().map(usize::to_string).collect();
-        let _ = writeln!(page, "| {} | {:.1} | {} |", path.path, path.goodput_mbps, counts.join(" | "));
-    }
-    page
+    let differences = |Row { path, what, cells, .. }: &Row| format!("{path} | {what} | {cells}");
+    let counts = |Measured { path, found }: &Measured| {
+        let Comparison { goodput_mbps, acks, loss_tests, loss_tests_wrong, .. } = found;
+        let (samples, events) = (found.samples_not_compared, found.lost_events);
+        let (not_compared, late) = (found.lost_events_not_compared, found.lost_events_late);
+        format!(
+            "{path} | {goodput_mbps:.1} | {acks} | {samples} | {events} | {not_compared} | {late} | {loss_tests} \
+             | {loss_tests_wrong}"
+        )
+    };
+    format!(
+        "Linux {}, BBRv3, {} s per path.\n\n{}\n{}",
+        record.kernel,
+        record.seconds,
+        table(
+            "path | what | n | exact | min | p1 | p10 | p50 | p90 | p99 | max",
+            record.differences.iter().map(differences)
+        ),
+        table(
+            "path | goodput, Mbit/s | ACKs | samples not compared | LOST events | of them not compared \
+             | of them after a retransmission | tests for 2 % of loss | other result than with true values",
+            record.paths.iter().map(counts)
+        )
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::assert_documented;
+    use crate::documented::assert_documented;
 
     #[test]
     fn the_tables_have_every_count_and_the_record_is_documented() {
         let found = Comparison {
             goodput_mbps: 47.5,
             acks: 1,
-            unmatched: 2,
-            events: 3,
-            unmatched_events: 4,
-            late_events: 5,
-            questions: 6,
-            wrong_answers: 7,
+            samples_not_compared: 2,
+            lost_events: 3,
+            lost_events_not_compared: 4,
+            lost_events_late: 5,
+            loss_tests: 6,
+            loss_tests_wrong: 7,
             ..Comparison::default()
         };
         let record = Record {
             kernel: "6.18".into(),
             seconds: 20,
-            paths: vec![Measured::of("clean", &found)],
+            paths: vec![Measured { path: "clean", found }],
             differences: vec![Row {
                 path: "clean",
                 what: "x",

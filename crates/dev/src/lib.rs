@@ -15,11 +15,13 @@ mod bench_load;
 mod docs;
 mod kernels;
 mod marked_page;
-pub mod records;
 mod run;
 mod swarm;
 pub mod truth;
-mod written;
+
+#[cfg(test)]
+#[path = "../tests/all/support/documented.rs"]
+mod documented;
 
 use std::ffi::OsString;
 

@@ -140,6 +140,15 @@ pub(crate) fn publish<R: Serialize>(
     }
 }
 
+/// A Markdown table, with ` | ` between the cells of its header and of each row; without a row it is empty.
+pub(crate) fn table(header: &str, rows: impl Iterator<Item = String>) -> String {
+    let rows: String = rows.map(|row| format!("| {row} |\n")).collect();
+    match rows.is_empty() {
+        true => rows,
+        false => format!("| {header} |\n|{}\n{rows}", "---|".repeat(header.split(" | ").count())),
+    }
+}
+
 /// The text before and after the generated part.
 fn around<'a>(text: &'a str, [begin, end]: &[String; 2]) -> Option<(&'a str, &'a str)> {
     let (before, rest) = text.split_once(begin)?;

@@ -1,7 +1,7 @@
 //! `fairpace-dev swarm`: random scenarios, each checked for what must hold of any scenario.
 
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::sync::Once;
 
 use fairpace_cli_core::args::Global;
@@ -33,12 +33,6 @@ struct Record {
     failed: Vec<Failed>,
 }
 
-/// What checking one scenario gives.
-struct Checked {
-    wrong: Vec<String>,
-    data_packets: u64,
-}
-
 /// Scenarios whose results are in memory at a time.
 const CHUNK: u64 = 10_000;
 /// The largest seed of a scenario file: TOML has signed integers.
@@ -63,10 +57,9 @@ pub(crate) fn run(
     if args.count > 1 {
         record.failed.iter().try_for_each(|failed| store(args, failed.seed, global))?;
     }
-    if global.json {
-        out.json(&record)?;
-    } else {
-        out.text(&text(&record))?;
+    match global.json {
+        true => out.json(&record)?,
+        false => out.text(&text(&record))?,
     }
     if record.failed.is_empty() {
         return Ok(());
@@ -100,12 +93,18 @@ fn check_all(args: &SwarmArgs, global: Global, signals: &Signals) -> Result<Reco
     let progress = Progress::counted("scenarios", args.count as usize, global.quiet);
     let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
     let end = args.seed + args.count;
-    let (mut data_packets, mut failed) = (0, Vec::new());
+    let mut record = Record {
+        first_seed: args.seed,
+        scenarios: args.count,
+        clean: 0,
+        data_packets: 0,
+        failed: Vec::new(),
+    };
     for first in (args.seed..end).step_by(CHUNK as usize) {
         let seeds: Vec<u64> = (first..end.min(first + CHUNK)).collect();
         let checked = batch.map(&seeds, |seed, _| {
             let checked = check_one(*seed);
-            if !checked.wrong.is_empty() {
+            if !checked.0.is_empty() {
                 progress.count_failed();
                 if !global.quiet {
                     progress.print(&format!("seed {seed} failed"));
@@ -113,32 +112,28 @@ fn check_all(args: &SwarmArgs, global: Global, signals: &Signals) -> Result<Reco
             }
             Ok(checked)
         })?;
-        for (seed, Checked { wrong, data_packets: packets }) in seeds.into_iter().zip(checked) {
-            data_packets += packets;
-            if !wrong.is_empty() {
-                failed.push(Failed { seed, wrong });
-            }
+        for (seed, (wrong, data_packets)) in seeds.into_iter().zip(checked) {
+            record.data_packets += data_packets;
+            record.clean += u64::from(wrong.is_empty());
+            record.failed.extend((!wrong.is_empty()).then_some(Failed { seed, wrong }));
         }
     }
-    let clean = args.count - failed.len() as u64;
-    Ok(Record { first_seed: args.seed, scenarios: args.count, clean, data_packets, failed })
+    Ok(record)
 }
 
-/// Draws and checks the scenario of a seed.
-fn check_one(seed: u64) -> Checked {
+/// Draws and checks the scenario of a seed: what is wrong, and how many data packets there were.
+fn check_one(seed: u64) -> (Vec<String>, u64) {
     PANIC.set(Some(String::new()));
-    let checked = match catch_unwind(|| swarm::scenario(seed)) {
-        Ok(Ok(scenario)) => catch_unwind(AssertUnwindSafe(|| swarm::check(&scenario))),
-        Ok(Err(invalid)) => {
-            let problems: Vec<_> =
-                invalid.problems.iter().map(|p| format!("{}: {}", p.key, p.message)).collect();
-            Ok((vec![format!("the drawn scenario is not valid: {}", problems.join("; "))], 0))
+    let checked = catch_unwind(|| match swarm::scenario(seed) {
+        Ok(scenario) => swarm::check(&scenario),
+        Err(invalid) => {
+            let problems = invalid.problems.iter().map(|p| format!("{}: {}", p.key, p.message));
+            let problems: Vec<String> = problems.collect();
+            (vec![format!("the drawn scenario is not valid: {}", problems.join("; "))], 0)
         }
-        Err(panic) => Err(panic),
-    };
+    });
     let panic = PANIC.take().unwrap_or_default();
-    let (wrong, data_packets) = checked.unwrap_or_else(|_| (vec![panic], 0));
-    Checked { wrong, data_packets }
+    checked.unwrap_or_else(|_| (vec![panic], 0))
 }
 
 /// Writes the scenario of a seed.

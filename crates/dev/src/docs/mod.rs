@@ -15,61 +15,56 @@ use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
+use serde::Serialize;
 
 use crate::args::DocsArgs;
 use crate::run::figures;
-use crate::written;
 
-/// A generated page.
-struct Page {
-    path: PathBuf,
-    text: String,
-}
+/// A generated page: where it is, and its text.
+type Page = (PathBuf, String);
 
-impl Page {
-    fn new(path: PathBuf, text: String) -> Self {
-        Self { path, text }
-    }
-
-    fn is_current(&self) -> bool {
-        fs::read_to_string(&self.path).is_ok_and(|text| text == self.text)
-    }
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Record {
+    written: Vec<String>,
 }
 
 pub(crate) fn run(args: &DocsArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
     let stale = stale(&args.dir)?;
+    let names: Vec<String> = stale.iter().map(|(path, _)| path.display().to_string()).collect();
     if args.check && !stale.is_empty() {
-        let names: Vec<_> = stale.iter().map(|page| page.path.display().to_string()).collect();
         let message = format!("generated pages are out of date: {}", names.join(", "));
         return Err(Failure::new(Exit::Internal, message, "run `make docs` and commit the result"));
     }
-    for page in &stale {
-        new_file::write(&page.path, &page.text).map_err(|error| unusable(&page.path, &error))?;
+    for (path, text) in &stale {
+        new_file::write(path, text).map_err(|error| unusable(path, &error))?;
     }
-    let written: Vec<&Path> = stale.iter().map(|page| page.path.as_path()).collect();
-    written::report(&written, global, out)?;
-    if stale.is_empty() && !global.quiet && !global.json {
-        out.line("all generated pages are up to date")?;
+    match (global.json, global.quiet) {
+        (true, _) => out.json(&Record { written: names }),
+        (_, true) => Ok(()),
+        _ if names.is_empty() => out.line("all generated pages are up to date"),
+        _ => names.iter().try_for_each(|name| out.line(&format!("{name} is written"))),
     }
-    Ok(())
 }
 
 /// The pages of a checkout that are not as they would be written.
 fn stale(root: &Path) -> Result<Vec<Page>, Failure> {
     let reference = root.join("docs/reference");
     let scenario = reference.join("scenario.md");
+    let scenario_page = scenario_page(&scenario)?;
     let mut pages = vec![
-        Page::new(reference.join("cli.md"), commands::product()),
-        Page::new(reference.join("dev.md"), commands::maintainers()),
-        Page::new(reference.join("algorithms.md"), algorithms::page()),
-        Page::new(scenario.clone(), scenario_page(&scenario)?),
-        Page::new(root.join("crates/python/python/fairpace/_keys.py"), python::page()),
+        (reference.join("cli.md"), commands::product()),
+        (reference.join("dev.md"), commands::maintainers()),
+        (reference.join("algorithms.md"), algorithms::page()),
+        (scenario, scenario_page),
+        (root.join("crates/python/python/fairpace/_keys.py"), python::page()),
     ];
     let papers = figures::pages(&root.join("reproduction"))?;
-    pages.push(Page::new(papers.front.path().to_owned(), papers.front.text(&papers.tables)));
-    pages.extend(papers.papers.into_iter().map(|(path, text)| Page::new(path, text)));
+    pages.push((papers.front.path().to_owned(), papers.front.text(&papers.tables)));
+    pages.extend(papers.papers);
     pages.extend(numbers::pages(root)?);
-    pages.retain(|page| !page.is_current());
+    let is_current = |(path, text): &Page| fs::read_to_string(path).is_ok_and(|found| found == *text);
+    pages.retain(|page| !is_current(page));
     Ok(pages)
 }
 
@@ -98,7 +93,7 @@ mod tests {
     fn the_generated_pages_of_the_repository_are_up_to_date() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
         let stale = stale(root).unwrap_or_else(|failure| panic!("{failure}"));
-        let names: Vec<_> = stale.iter().map(|page| &page.path).collect();
+        let names: Vec<_> = stale.iter().map(|(path, _)| path).collect();
         assert!(names.is_empty(), "run `make docs`: {names:?}");
     }
 }

@@ -24,14 +24,6 @@ use crate::marked_page::{Page, publish};
 use record::Step;
 
 const PAGE: Page = Page { command: "kernels", title: "Kernels" };
-/// What a boot with lockdown adds to the name of its file.
-const LOCKDOWN: &str = "-lockdown";
-
-/// The same of a boot for [`Kernel::reordering`].
-const REORDERING: &str = "-reordering";
-
-/// The same of a boot for [`Kernel::hostile`].
-const HOSTILE: &str = "-hostile";
 
 /// One kernel: what its guests reported.
 #[derive(Debug, Serialize)]
@@ -68,35 +60,26 @@ pub(crate) fn run(args: &KernelsArgs, global: Global, out: &mut Output) -> Resul
     let kernels = read(&args.folder).map_err(|error| unreadable(&args.folder, &error))?;
     let failures = page::failures(&kernels);
     publish(marked, &page::tables(&kernels), &kernels, global, out)?;
-    match failures.first() {
-        None => Ok(()),
-        Some(first) => Err(Failure::new(
-            Exit::Internal,
-            format!("{} failures, the first: {first}", failures.len()),
-            format!("the consoles of the guests are in {}", args.folder.display()),
-        )),
-    }
+    let Some(first) = failures.first() else { return Ok(()) };
+    let message = format!("{} failures, the first: {first}", failures.len());
+    let help = format!("the consoles of the guests are in {}", args.folder.display());
+    Err(Failure::new(Exit::Internal, message, help))
 }
 
 pub(crate) fn check(args: &KernelCheckArgs, out: &mut Output) -> Result<(), Failure> {
-    let failed = |error: io::Error| {
-        Failure::new(
-            Exit::Internal,
-            format!("checking the kernel: {error}"),
-            "scripts/kernels.sh boots a guest",
-        )
+    let mut lines = Vec::new();
+    let checked = match &args.report {
+        Some(device) => File::options()
+            .write(true)
+            .open(device)
+            .and_then(|device| guest::check(args, &mut BufWriter::new(device))),
+        None => guest::check(args, &mut lines),
     };
-    match &args.report {
-        Some(device) => {
-            let file = File::options().write(true).open(device).map_err(failed)?;
-            guest::check(args, &mut BufWriter::new(file)).map_err(failed)
-        }
-        None => {
-            let mut lines = Vec::new();
-            guest::check(args, &mut lines).map_err(failed)?;
-            out.text(&String::from_utf8_lossy(&lines))
-        }
-    }
+    checked.map_err(|error| {
+        let message = format!("checking the kernel: {error}");
+        Failure::new(Exit::Internal, message, "scripts/kernels.sh boots a guest")
+    })?;
+    out.text(&String::from_utf8_lossy(&lines))
 }
 
 /// All kernels of a folder, the oldest first.
@@ -106,13 +89,14 @@ fn read(folder: &Path) -> io::Result<Vec<Kernel>> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(series) = name.strip_suffix(".source") else { continue };
+        let steps = |boot| steps(&folder.join(format!("{series}{boot}.jsonl")));
         kernels.push(Kernel {
             series: series.to_owned(),
             source: fs::read_to_string(&path)?.trim().to_owned(),
-            plain: steps(&folder.join(format!("{series}.jsonl")))?,
-            lockdown: steps(&folder.join(format!("{series}{LOCKDOWN}.jsonl")))?,
-            reordering: steps(&folder.join(format!("{series}{REORDERING}.jsonl")))?,
-            hostile: steps(&folder.join(format!("{series}{HOSTILE}.jsonl")))?,
+            plain: steps("")?,
+            lockdown: steps("-lockdown")?,
+            reordering: steps("-reordering")?,
+            hostile: steps("-hostile")?,
         });
     }
     if kernels.is_empty() {

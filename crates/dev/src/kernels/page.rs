@@ -6,6 +6,7 @@ use fairpace_robustness::soak::reordering::{Reordered, shows_nothing};
 
 use super::Kernel;
 use super::record::Step;
+use crate::marked_page::table;
 
 /// Bytes of the transfers' unit.
 const MEGABYTE: f64 = 1024.0 * 1024.0;
@@ -63,35 +64,23 @@ pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
 
 /// What hostile headers did, all of a kernel together; empty without a boot for that.
 fn hostile(kernels: &[Kernel]) -> String {
-    let mut out = String::new();
-    for kernel in kernels {
-        let Some(steps) = &kernel.hostile else { continue };
-        let headers: Vec<&HeaderRecord> = steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Hostile(header) => Some(header),
-                _ => None,
-            })
-            .collect();
-        if out.is_empty() {
-            out = "| kernel | headers and control | packets | largest cwnd | clamps | late looks \
-                   | failures |\n\
-                   |---|---|---|---|---|---|---|\n"
-                .to_owned();
-        }
+    let row = |Kernel { series, hostile, .. }: &Kernel| {
+        let headers = hostile.as_ref()?.iter().filter_map(|step| match step {
+            Step::Hostile(header) => Some(header),
+            _ => None,
+        });
+        let headers: Vec<&HeaderRecord> = headers.collect();
         let sum = |of: fn(&HeaderRecord) -> u64| headers.iter().map(|header| of(header)).sum::<u64>();
-        out.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} | {} |\n",
-            kernel.series,
-            headers.len(),
-            sum(|header| header.outcome.delivered_pkts),
-            headers.iter().map(|header| header.outcome.cwnd_most_pkts).max().unwrap_or(0),
-            sum(|header| header.outcome.clamps),
-            sum(|header| header.outcome.late),
-            sum(|header| header.failures.len() as u64)
-        ));
-    }
-    out
+        let (all, packets) = (headers.len(), sum(|header| header.outcome.delivered_pkts));
+        let most = headers.iter().map(|header| header.outcome.cwnd_most_pkts).max().unwrap_or(0);
+        let (clamps, late) = (sum(|header| header.outcome.clamps), sum(|header| header.outcome.late));
+        let failures = sum(|header| header.failures.len() as u64);
+        Some(format!("{series} | {all} | {packets} | {most} | {clamps} | {late} | {failures}"))
+    };
+    table(
+        "kernel | headers and control | packets | largest cwnd | clamps | late looks | failures",
+        kernels.iter().filter_map(row),
+    )
 }
 
 fn reordered(step: &Step) -> Option<&Reordered> {
@@ -103,119 +92,95 @@ fn reordered(step: &Step) -> Option<&Reordered> {
 
 /// How each algorithm fared over a path that reorders; empty without a boot for that.
 fn reordering(kernels: &[Kernel]) -> String {
-    let mut out = String::new();
-    for kernel in kernels {
-        for result in kernel.reordering.iter().flatten().filter_map(reordered) {
-            if out.is_empty() {
-                out = "| kernel | algorithm | ACKs | cwnd, packets | samples | recoveries | undos | \
-                       failures |\n\
-                       |---|---|---|---|---|---|---|---|\n"
-                    .to_owned();
-            }
-            let (least, most) = result.cwnd_pkts;
-            out.push_str(&format!(
-                "| {} | {} | {} | {least} to {most} | {} | {} | {} | {} |\n",
-                kernel.series,
-                result.algorithm,
-                result.acks,
-                result.samples,
-                result.recoveries,
-                result.undos,
-                result.failures.len()
-            ));
-        }
-    }
-    out
+    let row = |(Kernel { series, .. }, result): (&Kernel, &Reordered)| {
+        let Reordered { algorithm, acks, samples, recoveries, undos, failures, .. } = result;
+        let ((least, most), failures) = (result.cwnd_pkts, failures.len());
+        format!(
+            "{series} | {algorithm} | {acks} | {least} to {most} | {samples} | {recoveries} | {undos} | {failures}"
+        )
+    };
+    let results = kernels.iter().flat_map(|kernel| {
+        kernel.reordering.iter().flatten().filter_map(reordered).map(move |result| (kernel, result))
+    });
+    table(
+        "kernel | algorithm | ACKs | cwnd, packets | samples | recoveries | undos | failures",
+        results.map(row),
+    )
 }
 
 fn summary(kernels: &[Kernel]) -> String {
-    let mut out = "| series | kernel | algorithms that load | checked data | enable to panic \
-                   | log | with `lockdown=confidentiality` |\n|---|---|---|---|---|---|---|\n"
-        .to_owned();
-    for kernel in kernels {
-        let Kernel { series, source, plain, lockdown, .. } = kernel;
-        let row = if let Some(plain) = plain {
-            let log = if plain.iter().any(|step| matches!(step, Step::End { alarms } if alarms.is_empty())) {
-                "clean"
-            } else {
-                "**not clean**"
-            };
-            format!(
-                "| {series} | {source} | {} | {} | {} | {log} | {} |\n",
-                loaded(plain),
-                megabytes(plain),
-                commands(plain),
-                under_lockdown(lockdown.as_deref())
-            )
-        } else {
-            format!("| {series} | {source} | not tested | | | | |\n")
-        };
-        out.push_str(&row);
+    let row = |Kernel { series, source, plain, lockdown, .. }: &Kernel| {
+        let Some(plain) = plain else { return format!("{series} | {source} | not tested | | | |") };
+        let is_clean = |step: &Step| matches!(step, Step::End { alarms } if alarms.is_empty());
+        let log = if plain.iter().any(is_clean) { "clean" } else { "**not clean**" };
+        let lockdown = under_lockdown(lockdown.as_deref());
+        format!("{series} | {source} | {} | {log} | {lockdown}", used(plain).join(" | "))
+    };
+    table(
+        "series | kernel | algorithms that load | checked data | enable to panic | log \
+         | with `lockdown=confidentiality`",
+        kernels.iter().map(row),
+    )
+}
+
+/// How many algorithms load, how much data they moved, and how many commands did what they must.
+fn used(steps: &[Step]) -> [String; 3] {
+    let (mut loaded, mut all, mut bytes, mut right, mut commands) = (0, 0, 0, 0, 0);
+    for step in steps {
+        match step {
+            Step::Algorithm { instructions, bytes: moved, .. } => {
+                loaded += usize::from(instructions.is_some());
+                all += 1;
+                bytes += moved;
+            }
+            Step::Command { failures, .. } => {
+                right += usize::from(failures.is_empty());
+                commands += 1;
+            }
+            _ => {}
+        }
     }
-    out
-}
-
-fn loaded(steps: &[Step]) -> String {
-    let loads = |step: &&Step| matches!(step, Step::Algorithm { instructions: Some(_), .. });
-    let all = steps.iter().filter(|step| matches!(step, Step::Algorithm { .. })).count();
-    format!("{} of {}", steps.iter().filter(loads).count(), all.max(Algorithm::all().count()))
-}
-
-fn megabytes(steps: &[Step]) -> String {
-    let of = |step: &Step| if let Step::Algorithm { bytes, .. } = step { *bytes } else { 0 };
-    let sum: u64 = steps.iter().map(of).sum();
-    format!("{:.0} MiB", sum as f64 / MEGABYTE)
-}
-
-fn commands(steps: &[Step]) -> String {
-    let all: Vec<&Step> = steps.iter().filter(|step| matches!(step, Step::Command { .. })).collect();
-    let right = all.iter().filter(|step| step.failures().is_empty()).count();
-    format!("{right} of {} commands", all.len())
+    let all = all.max(Algorithm::all().count());
+    let moved = format!("{:.0} MiB", bytes as f64 / MEGABYTE);
+    [format!("{loaded} of {all}"), moved, format!("{right} of {commands} commands")]
 }
 
 fn under_lockdown(steps: Option<&[Step]>) -> String {
     let Some(steps) = steps else { return "not tested".to_owned() };
-    let level = steps.iter().find_map(|step| match step {
-        Step::Kernel { lockdown, .. } => Some(lockdown.as_str()),
-        _ => None,
-    });
-    match level {
+    let level =
+        |step: &Step| if let Step::Kernel { lockdown, .. } = step { Some(lockdown.clone()) } else { None };
+    match steps.iter().find_map(level).as_deref() {
         None => "**the guest reported nothing**".to_owned(),
-        Some("confidentiality") => {
-            format!("{} load, {}, {}", loaded(steps), megabytes(steps), commands(steps))
-        }
+        Some("confidentiality") => used(steps).join(", ").replacen(',', " load,", 1),
         Some(other) => format!("not in force: {other}"),
     }
 }
 
 /// Instructions that the verifier went through, by algorithm and kernel.
 fn instructions(kernels: &[&Kernel]) -> String {
-    let release = |kernel: &&Kernel| {
-        kernel.plain.iter().flatten().find_map(|step| match step {
-            Step::Kernel { release, .. } => Some(release.clone()),
-            _ => None,
-        })
+    let release = |Kernel { series, plain, .. }: &&Kernel| {
+        let release =
+            |step: &Step| if let Step::Kernel { release, .. } = step { Some(release.clone()) } else { None };
+        plain.iter().flatten().find_map(release).unwrap_or_else(|| series.clone())
     };
-    let mut out =
-        "## Instructions of the verifier\n\nThe sum over all programs of an algorithm. The limit is a \
-                   million for each program.\n\n| algorithm |"
-            .to_owned();
-    for kernel in kernels {
-        out.push_str(&format!(" {} |", release(kernel).unwrap_or_else(|| kernel.series.clone())));
-    }
-    out.push_str(&format!("\n|---|{}\n", "---|".repeat(kernels.len())));
-    for algorithm in Algorithm::all() {
-        out.push_str(&format!("| {} |", algorithm.name()));
-        for kernel in kernels {
+    let row = |algorithm: Algorithm| {
+        let count = |kernel: &&Kernel| {
             let count = kernel.plain.iter().flatten().find_map(|step| match step {
                 Step::Algorithm { name, instructions, .. } if name == algorithm.name() => *instructions,
                 _ => None,
             });
-            out.push_str(&format!(" {} |", count.map_or("does not load".to_owned(), |n| n.to_string())));
-        }
-        out.push('\n');
-    }
-    out
+            count.map_or("does not load".to_owned(), |n| n.to_string())
+        };
+        let cells = std::iter::once(algorithm.name().to_owned()).chain(kernels.iter().map(count));
+        cells.collect::<Vec<_>>().join(" | ")
+    };
+    let header: Vec<String> =
+        std::iter::once("algorithm".to_owned()).chain(kernels.iter().map(release)).collect();
+    format!(
+        "## Instructions of the verifier\n\nThe sum over all programs of an algorithm. The limit is a million for \
+         each program.\n\n{}",
+        table(&header.join(" | "), Algorithm::all().map(row))
+    )
 }
 
 /// What the commands said under lockdown.

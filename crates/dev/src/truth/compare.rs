@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use fairpace_cc::{Event, View};
+use serde::Serialize;
 
 use super::record::{Packets, Record};
 
@@ -32,10 +33,10 @@ impl Differences {
     }
 
     fn share(&self, is: impl Fn(i64) -> bool) -> f64 {
-        if self.0.is_empty() {
-            return 1.0;
+        match self.count() {
+            0 => 1.0,
+            all => self.0.iter().filter(|d| is(**d)).count() as f64 / all as f64,
         }
-        self.0.iter().filter(|d| is(**d)).count() as f64 / self.0.len() as f64
     }
 }
 
@@ -54,40 +55,47 @@ impl fmt::Display for Differences {
 }
 
 /// The outcome of one run. All differences are reported less true.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Comparison {
     /// Why a test must not judge the run: the machine disturbed it. The counts are true in any case, but how
     /// many losses there are to be seen is then the machine's doing.
+    #[serde(skip)]
     pub disturbed: Option<String>,
     /// Of the flow, in the whole run.
     pub goodput_mbps: f64,
     /// ACKs that BBRv3 received.
     pub acks: usize,
-    /// Samples of packets whose sending was not recorded, or that were retransmitted since: not compared.
-    pub unmatched: usize,
+    /// Samples of packets whose sending was not recorded, or that were retransmitted since.
+    pub samples_not_compared: usize,
     /// Packets in flight when the packet of a sample was sent.
+    #[serde(skip)]
     pub sample_inflight: Differences,
     /// Packets lost since then.
+    #[serde(skip)]
     pub sample_lost: Differences,
     /// Packets in flight by the stateless estimate: what was delivered and marked lost since then.
+    #[serde(skip)]
     pub stateless_inflight: Differences,
     /// LOST events.
-    pub events: usize,
+    pub lost_events: usize,
     /// Those of them for which no lost packet was found: their packet is not compared.
-    pub unmatched_events: usize,
-    /// Those of them with at least one packet that had been retransmitted before the event.
-    pub late_events: usize,
+    pub lost_events_not_compared: usize,
+    /// Those of them that came after a retransmission of one of their packets.
+    pub lost_events_late: usize,
     /// Lost packets of a LOST event.
+    #[serde(skip)]
     pub event_losses: Differences,
     /// Packets in flight when the last of them was sent.
+    #[serde(skip)]
     pub event_inflight: Differences,
     /// Packets lost since then.
+    #[serde(skip)]
     pub event_lost: Differences,
     /// ACKs and events with losses, at which BBRv3 tests whether more than 2 % of what was in flight was
     /// lost.
-    pub questions: usize,
+    pub loss_tests: usize,
     /// Those of them that have another result with the true numbers.
-    pub wrong_answers: usize,
+    pub loss_tests_wrong: usize,
 }
 
 /// The numbers when a packet was sent.
@@ -154,7 +162,7 @@ impl Comparison {
         }
         let packet = sent.get(&view.sample_end_seq);
         let Some(packet) = packet.filter(|p| p.delivered_pkts == view.sample_prior_delivered_pkts) else {
-            self.unmatched += 1;
+            self.samples_not_compared += 1;
             return;
         };
         let lost_pkts = view.lost_pkts.wrapping_sub(packet.lost_pkts);
@@ -171,13 +179,13 @@ impl Comparison {
         let fresh =
             pending.difference(&sendings.pending).filter_map(|end_seq| sendings.last.get(end_seq).copied());
         let early = std::mem::take(&mut sendings.retransmitted);
-        self.events += 1;
-        self.late_events += usize::from(!early.is_empty());
+        self.lost_events += 1;
+        self.lost_events_late += usize::from(!early.is_empty());
         let lost: Vec<Sent> = fresh.chain(early).collect();
         sendings.pending = pending;
         self.event_losses.note(view.losses_pkts, lost.len() as u32);
         let Some(last) = lost.iter().max_by_key(|packet| packet.order) else {
-            self.unmatched_events += 1;
+            self.lost_events_not_compared += 1;
             return;
         };
         let lost_pkts = view.lost_pkts.wrapping_sub(last.lost_pkts);
@@ -189,9 +197,9 @@ impl Comparison {
     fn question(&mut self, view: &View, lost_pkts: u32, inflight_pkts: u32) {
         let is_too_high = |lost: u32, inflight: u32| u64::from(lost) * 256 > u64::from(inflight) * 5;
         if lost_pkts > 0 || view.sample_lost_pkts > 0 {
-            self.questions += 1;
+            self.loss_tests += 1;
             let reported = is_too_high(view.sample_lost_pkts, view.sample_inflight_pkts);
-            self.wrong_answers += usize::from(reported != is_too_high(lost_pkts, inflight_pkts));
+            self.loss_tests_wrong += usize::from(reported != is_too_high(lost_pkts, inflight_pkts));
         }
     }
 

@@ -4,11 +4,9 @@
 mod compare;
 mod record;
 
-use std::time::Duration;
-
 use fairpace_cli_core::failure::Failure;
 use fairpace_results::Monitor;
-use fairpace_scenario::{Cc, Flow, Link, Reorder, Scenario};
+use fairpace_scenario::{Scenario, Target};
 use fairpace_testbed::{Options, measure};
 
 pub use compare::{Comparison, Differences};
@@ -25,58 +23,26 @@ pub fn is_shown_by(release: &str) -> bool {
 }
 
 /// A path for one flow.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// For people.
     pub name: &'static str,
-    rtt: Duration,
-    link: Link,
-    duration: Duration,
-    reorder: Option<Reorder>,
+    /// Keys of the link, as a scenario file has them.
+    pub link: &'static str,
+    /// Keys of the flow, but for its algorithm.
+    pub flow: &'static str,
+    /// How long the flow sends.
+    pub seconds: u64,
 }
 
 impl Case {
-    /// A path without loss and reordering.
-    #[must_use]
-    pub fn new(name: &'static str, rate_mbps: u64, rtt_ms: u64, buffer_bytes: u64, seconds: u64) -> Case {
-        Case {
-            name,
-            rtt: Duration::from_millis(rtt_ms),
-            link: Link::new("link", rate_mbps * 1_000_000, buffer_bytes),
-            duration: Duration::from_secs(seconds),
-            reorder: None,
-        }
-    }
-
-    /// Random loss, billionths.
-    #[must_use]
-    pub fn with_loss(mut self, ppb: u64) -> Case {
-        self.link.loss.ppb = ppb;
-        self
-    }
-
-    /// `ppb` billionths of the packets are delayed by `delay_ms`, so that later packets overtake them.
-    #[must_use]
-    pub fn with_reordering(mut self, ppb: u64, delay_ms: u64) -> Case {
-        self.reorder = Some(Reorder { ppb, delay: Duration::from_millis(delay_ms) });
-        self
-    }
-
-    fn scenario(&self, congestion_control: &str) -> Scenario {
-        Scenario {
-            title: self.name.into(),
-            why: String::new(),
-            seed: 1,
-            duration: self.duration,
-            window: (Duration::ZERO, self.duration),
-            interval: Duration::from_millis(100),
-            links: vec![self.link.clone()],
-            flows: vec![Flow {
-                reorder: self.reorder,
-                ..Flow::new("flow", Cc::Kernel(congestion_control.to_owned()), self.rtt)
-            }],
-            hash: String::new(),
-        }
+    fn scenario(&self, kernel_name: &str) -> Result<Scenario, Failure> {
+        let Self { name, link, flow, seconds } = self;
+        let text = format!(
+            "title = \"{name}\"\nduration = \"{seconds}s\"\nwindow.from = \"0s\"\n[[link]]\n{link}\n\
+             [[flow]]\ncc = \"kernel:{kernel_name}\"\n{flow}\n"
+        );
+        Ok(fairpace_scenario::parse(name, &text, &[], Target::Testbed)?)
     }
 }
 
@@ -87,7 +53,7 @@ impl Case {
 /// The kernel refuses the watched algorithm, the testbed cannot run, or the monitor stops it.
 pub fn run(case: &Case, suffix: &str, monitor: &mut dyn Monitor) -> Result<Comparison, Failure> {
     let recorder = Recorder::start(suffix)?;
-    let outcome = measure(&case.scenario(recorder.kernel_name()), monitor, &Options::default())?;
+    let outcome = measure(&case.scenario(recorder.kernel_name())?, monitor, &Options::default())?;
     let records = recorder.finish()?;
     let compared = Comparison::of(&records, outcome.run.summary.flows[0].goodput_mbps);
     Ok(Comparison { disturbed: outcome.disturbed.map(|why| why.to_string()), ..compared })

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
-use fairpace_dev::records::undocumented_keys;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use crate::support::documented::undocumented_keys;
 use crate::support::{Ended, Folder, program, run};
 
 const LEVEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../evaluation/level");

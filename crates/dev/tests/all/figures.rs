@@ -9,7 +9,6 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fairpace_dev::records::undocumented_keys;
 use fairpace_papers::judge::Rule;
 use fairpace_papers::kept::path;
 use fairpace_papers::plan::Plan;
@@ -22,6 +21,7 @@ use fairpace_test_support::{TWO_FLOWS, announce};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::support::documented::undocumented_keys;
 use crate::support::{Ended, Folder, program, run};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reproduction");

@@ -1,11 +1,9 @@
 //! docs/reference/json.md describes what each command prints with `--json`. Unit tests do the same for
 //! commands that take long or need the kernel.
 
-use std::collections::BTreeSet;
-
-use fairpace_dev::records::undocumented_keys;
 use fairpace_robustness::hostile::{HeaderRecord, Record};
 
+use crate::support::documented::assert_documented;
 use crate::support::run;
 
 #[test]
@@ -32,7 +30,7 @@ fn every_record_is_documented() {
     for (command, more) in commands {
         let arguments: Vec<&str> = command.split(' ').chain(more.iter().copied()).chain(["--json"]).collect();
         let record = run(&arguments).succeeds().json();
-        assert_eq!(undocumented_keys(command, &record), BTreeSet::new(), "{command}: {record}");
+        assert_documented(command, &record);
     }
 }
 
@@ -40,6 +38,5 @@ fn every_record_is_documented() {
 #[test]
 fn the_record_of_hostile_headers_is_documented() {
     let record = Record { headers: vec![HeaderRecord::default()], ..Record::default() };
-    let record = serde_json::to_value(record).expect("it is JSON");
-    assert_eq!(undocumented_keys("hostile", &record), BTreeSet::new());
+    assert_documented("hostile", &record);
 }

@@ -1,5 +1,7 @@
 //! Runs commands within this process, and files for them.
 
+pub(crate) mod documented;
+
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Whether docs/reference/json.md describes what `--json` prints; for tests.
+//! Whether docs/reference/json.md describes what `--json` prints.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,8 +13,7 @@ const MAPS: [&str; 3] = ["arguments", "values", "curves"];
 ///
 /// # Panics
 /// The page cannot be read, or has no row for the command.
-#[must_use]
-pub fn undocumented_keys(command: &str, record: &Value) -> BTreeSet<String> {
+pub(crate) fn undocumented_keys(command: &str, record: &Value) -> BTreeSet<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/json.md");
     let page = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let begin = format!("| `fairpace-dev {command}` |");
@@ -55,7 +54,6 @@ fn collect_keys(value: &Value, keys: &mut BTreeSet<String>) {
 }
 
 /// Asserts that the page describes this record.
-#[cfg(test)]
 pub(crate) fn assert_documented<R: serde::Serialize>(command: &str, record: &R) {
     let record = serde_json::to_value(record).expect("it is JSON");
     assert_eq!(undocumented_keys(command, &record), BTreeSet::new(), "{command}");
