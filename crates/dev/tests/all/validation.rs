@@ -22,7 +22,7 @@ fn errors_come_before_the_first_run() {
     assert_eq!(place.read("mine.md"), "mine\n");
     run(&["run", &file, "--only", "none"]).fails(2, "there is no scenario `none`");
     with(&format!("scenarios = [{scenario:?}]\nruns = 0"));
-    run(&["run", &file]).fails(2, "at least 1");
+    run(&["run", &file]).fails(2, "expected a nonzero u32");
     with("scenario = []");
     run(&["run", &file]).fails(2, "unknown field `scenario`");
 }
