@@ -42,7 +42,7 @@ pub(super) fn pages(root: &Path) -> Result<Vec<Page>, Failure> {
         let text = read(&path)?;
         if text.contains(BEGIN) && path != keys {
             let filled = filled(&text, &values, &mut used).map_err(|what| wrong(&path, &what))?;
-            pages.push(Page::new(path, filled));
+            pages.push((path, filled));
         }
     }
     match values.keys().find(|key| !used.contains(*key)) {
