@@ -1,10 +1,14 @@
 //! Axes: the values that the cases of a criterion go through.
 
-use toml::Spanned;
-use toml::de::DeValue;
+use std::collections::BTreeMap;
 
-use crate::item::Item;
-use crate::read::{Reader, Table, ends};
+use toml::{Spanned, Table, Value};
+
+use crate::item::{is_item, shown};
+use crate::source::{Wrong, suggestion};
+
+/// The values of each axis as the file has them; their places give the order of the axes.
+pub(crate) type Written = BTreeMap<String, Spanned<Vec<Value>>>;
 
 /// Values that each template which names them goes through.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,116 +21,68 @@ pub(crate) struct Axis {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Point {
     /// By name; the axis's own is among them.
-    pub(crate) values: Vec<(String, Item)>,
+    pub(crate) values: Table,
     /// The value of the axis's own name, for people.
     pub(crate) label: String,
     /// Whether the quick form has it.
     pub(crate) is_quick: bool,
 }
 
-/// All axes of a criterion.
-pub(crate) fn axes(reader: &mut Reader<'_>, top: Table<'_, '_>) -> Vec<Axis> {
-    let Some((_, _, table)) = reader.table(top, "axis") else { return Vec::new() };
-    let mut found: Vec<(usize, Axis)> = Vec::new();
-    for (name, value) in table {
-        let key = format!("axis.{}", name.get_ref());
-        let DeValue::Array(items) = value.get_ref() else {
-            reader.complain(
-                value.span(),
-                "wrong-type",
-                &key,
-                "an axis must be a list",
-                "write it in brackets",
-            );
-            continue;
-        };
-        let mut points: Vec<Point> = Vec::new();
-        for (number, item) in (1..).zip(items) {
-            let key = format!("{key}.{number}");
-            let Some(point) = point(reader, name.get_ref(), item, &key) else { continue };
-            let names = |point: &Point| point.values.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-            if points.iter().any(|other| other.label == point.label) {
-                let message = format!("`{}` is there twice", point.label);
-                reader.complain(item.span(), "duplicate-name", &key, message, "");
-            } else if points.first().is_some_and(|first| names(first) != names(&point)) {
-                let message = "it does not have the same names as the first value of its axis";
-                reader.complain(item.span(), "missing-key", &key, message, "give all values the same names");
-            }
-            points.push(point);
-        }
-        if items.is_empty() {
-            reader.complain(value.span(), "missing-key", &key, "the axis has no value", "add one");
-        }
-        found.push((value.span().start, Axis { name: name.get_ref().to_string(), points }));
+/// All axes of a criterion in the order of the file: the first one changes slowest.
+pub(crate) fn axes(
+    written: &Written,
+    quick: &BTreeMap<String, Vec<Value>>,
+    wrong: &mut Wrong<'_>,
+) -> Vec<Axis> {
+    let mut written: Vec<_> = written.iter().collect();
+    written.sort_by_key(|(_, values)| values.span().start);
+    for name in quick.keys().filter(|name| !written.iter().any(|(known, _)| known == name)) {
+        let known: Vec<&str> = written.iter().map(|(name, _)| name.as_str()).collect();
+        let message = format!("there is no key `{name}` here");
+        wrong.add("unknown-key", &format!("quick.{name}"), message, suggestion(name, &known));
     }
-    // as in the file: the first axis changes slowest
-    found.sort_by_key(|(at, _)| *at);
-    let mut axes: Vec<Axis> = found.into_iter().map(|(_, axis)| axis).collect();
-    quick(reader, top, &mut axes);
-    axes
+    written.into_iter().map(|(name, values)| axis(name, values.get_ref(), quick.get(name), wrong)).collect()
 }
 
-/// A value, or a table with several that belong together.
-fn point(reader: &mut Reader<'_>, axis: &str, item: &Spanned<DeValue<'_>>, key: &str) -> Option<Point> {
-    let help = format!("write a number, a text, a list of these, or a table with `{axis}` among its keys");
-    let mut values = Vec::new();
-    match item.get_ref() {
-        DeValue::Table(table) => {
-            for (name, value) in table {
-                let Some(item) = Item::of(value.get_ref()) else {
-                    let key = format!("{key}.{}", name.get_ref());
-                    reader.complain(
-                        value.span(),
-                        "wrong-type",
-                        &key,
-                        "this cannot be a value",
-                        help.as_str(),
-                    );
-                    return None;
-                };
-                values.push((name.get_ref().to_string(), item));
-            }
+fn axis(name: &str, values: &[Value], quick: Option<&Vec<Value>>, wrong: &mut Wrong<'_>) -> Axis {
+    let mut points: Vec<Point> = Vec::new();
+    for (number, value) in (1..).zip(values) {
+        let key = format!("axis.{name}.{number}");
+        let Some(point) = point(name, value) else {
+            let help =
+                format!("write a number, a text, a list of these, or a table with `{name}` among its keys");
+            wrong.add("wrong-type", &key, format!("this is no value of `{name}`"), help);
+            continue;
+        };
+        if points.iter().any(|other| other.label == point.label) {
+            wrong.add("duplicate-name", &key, format!("`{}` is there twice", point.label), "");
+        } else if points.first().is_some_and(|first| !first.values.keys().eq(point.values.keys())) {
+            let message = "it does not have the same names as the first value of its axis";
+            wrong.add("missing-key", &key, message, "give all values the same names");
         }
-        other => values.extend(Item::of(other).map(|item| (axis.to_owned(), item))),
+        points.push(point);
     }
-    let Some(label) = values.iter().find(|(name, _)| name == axis).map(|(_, item)| item.shown()) else {
-        reader.complain(item.span(), "wrong-type", key, format!("this is no value of `{axis}`"), help);
-        return None;
+    if values.is_empty() {
+        wrong.add("missing-key", &format!("axis.{name}"), "the axis has no value", "add one");
+    }
+    if let Some(quick) = quick {
+        points.iter_mut().for_each(|point| point.is_quick = quick.iter().any(|of| shown(of) == point.label));
+        let labels: Vec<&str> = points.iter().map(|point| point.label.as_str()).collect();
+        for (number, value) in (1..).zip(quick).filter(|(_, value)| !labels.contains(&&*shown(value))) {
+            let message = format!("the axis `{name}` has no such value");
+            let help = suggestion(&shown(value), &labels);
+            wrong.add("unknown-name", &format!("quick.{name}.{number}"), message, help);
+        }
+    }
+    Axis { name: name.to_owned(), points }
+}
+
+/// A value, or a table with several that belong together; `None` if it is neither.
+fn point(axis: &str, value: &Value) -> Option<Point> {
+    let values = match value {
+        Value::Table(values) => values.clone(),
+        other => Table::from_iter([(axis.to_owned(), other.clone())]),
     };
-    Some(Point { values, label, is_quick: true })
-}
-
-/// Marks which values the quick form has.
-fn quick(reader: &mut Reader<'_>, top: Table<'_, '_>, axes: &mut [Axis]) {
-    let Some((path, value, table)) = reader.table(top, "quick") else { return };
-    let names: Vec<String> = axes.iter().map(|axis| axis.name.clone()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    reader.known(Table { table, path: &path, span: ends(value) }, &names);
-    for axis in axes {
-        let Some(value) = table.get(axis.name.as_str()) else { continue };
-        let DeValue::Array(items) = value.get_ref() else {
-            let key = format!("quick.{}", axis.name);
-            reader.complain(value.span(), "wrong-type", &key, "it must be a list of the axis's values", "");
-            continue;
-        };
-        axis.points.iter_mut().for_each(|point| point.is_quick = false);
-        for (number, item) in (1..).zip(items) {
-            let label = Item::of(item.get_ref()).map(|item| item.shown());
-            match axis.points.iter_mut().find(|point| Some(&point.label) == label.as_ref()) {
-                Some(point) => point.is_quick = true,
-                None => {
-                    let key = format!("quick.{}.{number}", axis.name);
-                    let help = axis.points.iter().map(|point| point.label.as_str()).collect::<Vec<_>>();
-                    let message = format!("the axis `{}` has no such value", axis.name);
-                    reader.complain(
-                        item.span(),
-                        "unknown-name",
-                        &key,
-                        message,
-                        format!("it has {}", help.join(", ")),
-                    );
-                }
-            }
-        }
-    }
+    let label = shown(values.get(axis)?);
+    values.values().all(is_item).then_some(Point { values, label, is_quick: true })
 }

@@ -1,16 +1,13 @@
 //! A condition: what must hold in a case.
 
-use std::ops::Range;
-
 use fairpace_scenario::{Flow, Invalid, Scenario, Writes};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use toml::Value;
 
-use crate::amount::Amount;
-use crate::item::{Item, names};
+use crate::item::Amount;
 use crate::judge::{Bound, Check, Side};
-use crate::measure::{Metric, is_of};
-use crate::read::{Reader, Table, number};
-use crate::source::Source;
+use crate::measure::{Metric, Of, is_of};
+use crate::source::{Source, Wrong, text};
 
 /// A condition of a criterion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,81 +18,76 @@ pub struct Asked {
     pub source: String,
 }
 
-/// What must hold in every case.
-#[derive(Debug, Clone, PartialEq)]
+/// What must hold in every case, or of the median over all of them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
-    pub(crate) name: String,
-    pub(crate) metric: Metric,
-    pub(crate) of: String,
-    pub(crate) bounds: Vec<(Side, Amount)>,
-    /// The upper bound is also at most this part of the longest RTT, in milliseconds.
-    pub(crate) of_rtt: Option<f64>,
+    #[serde(deserialize_with = "text")]
+    name: String,
+    metric: Metric,
+    /// Names flows; empty for a metric of all.
+    #[serde(default)]
+    of: String,
+    at_least: Option<Amount>,
+    at_most: Option<Amount>,
+    below: Option<Amount>,
+    /// The upper bound is also at most this part of the longest RTT.
+    at_most_of_rtt: Option<Amount>,
     /// Factor of the upper bound.
-    pub(crate) times: Amount,
+    #[serde(default = "Amount::one")]
+    times: Amount,
     /// Where the bounds come from; empty if the file does not say.
+    #[serde(default)]
     pub(crate) source: String,
-    pub(crate) span: Range<usize>,
 }
 
 impl Condition {
-    /// Reads a `[[condition]]`.
-    pub(crate) fn read(reader: &mut Reader<'_>, of: Table<'_, '_>) -> Option<Self> {
-        const KEYS: [&str; 9] =
-            ["name", "metric", "of", "at_least", "at_most", "below", "at_most_of_rtt", "times", "source"];
-        reader.known(of, &KEYS);
-        let name = reader.text(of, "name");
-        let metric = metric(reader, of)?;
-        let group = group(reader, of, metric)?;
-        let of_rtt = reader.number(of, "at_most_of_rtt");
-        let bounds = match of_rtt {
-            // the part of the RTT is the only bound
-            Some(_) if !of.table.contains_key("at_most") => {
-                vec![(Side::AtMost, Amount::Fixed(f64::INFINITY))]
-            }
-            _ => bounds(reader, of),
+    /// Checks what its type allows. It is at this key, and of each case or of the median over all of them.
+    pub(crate) fn validate(&self, at: &str, is_median: bool, wrong: &mut Wrong<'_>) {
+        let Self { metric, of, at_most_of_rtt, .. } = self;
+        let mut add = |kind, key: &str, message: &str, help| {
+            wrong.add(kind, format!("{at}.{key}").trim_end_matches('.'), message, help);
         };
-        if of_rtt.is_some() && !matches!(metric, Metric::QueueMs | Metric::Queue95Ms) {
-            let (place, key) = (reader.place(of, "at_most_of_rtt"), of.key("at_most_of_rtt"));
-            let message = "only a queueing delay is compared with an RTT";
-            reader.complain(place, "impossible", &key, message, "leave it out");
+        let name = metric.name();
+        match (metric.of() == Of::All, of.trim().is_empty()) {
+            (false, true) => add("missing-key", "of", "`of` is missing", "add of = \"...\", a flow's name"),
+            (true, false) => add("impossible", "of", &format!("`{name}` is of all flows"), "leave `of` out"),
+            (false, _) if is_median => {
+                add("impossible", "metric", "it is of some flows", "name one of all flows")
+            }
+            _ => {}
         }
-        let times = amount(reader, of, "times").unwrap_or(Amount::Fixed(1.0));
-        let source = reader.optional_text(of, "source").unwrap_or_default();
-        Some(Self { name: name?, metric, of: group, bounds, of_rtt, times, source, span: of.place() })
+        if at_most_of_rtt.is_some() && !matches!(metric, Metric::QueueMs | Metric::Queue95Ms) {
+            let message = "only a queueing delay is compared with an RTT";
+            add("impossible", "at_most_of_rtt", message, "leave it out");
+        }
+        if is_median && (at_most_of_rtt.is_some() || self.names().next().is_some()) {
+            let message = "a bound over all cases cannot depend on an axis, or on an RTT";
+            add("wrong-type", "", message, "write a number");
+        }
+        if self.bounds().next().is_none() && at_most_of_rtt.is_none() {
+            add("missing-key", "", "the condition has no bound", "write `at_least`, `at_most` or `below`");
+        }
     }
 
-    /// Reads a `[[median]]`, whose bounds are numbers.
-    pub(crate) fn read_median(reader: &mut Reader<'_>, of: Table<'_, '_>) -> Option<Self> {
-        reader.known(of, &["name", "metric", "at_least", "at_most", "below"]);
-        let name = reader.text(of, "name");
-        let metric = metric(reader, of)?;
-        if metric.is_of_flows() {
-            let help = "name a metric of all flows";
-            reader.complain(of.place(), "impossible", &of.key("metric"), "it is of some flows", help);
-            return None;
-        }
-        let bounds = bounds(reader, of);
-        if bounds.iter().any(|(_, bound)| matches!(bound, Amount::Named(_))) {
-            let message = "a bound over all cases cannot depend on an axis";
-            reader.complain(of.place(), "wrong-type", of.path, message, "write a number");
-        }
-        let (times, of) = (Amount::Fixed(1.0), of.place());
-        let (group, source) = (String::new(), String::new());
-        Some(Self { name: name?, metric, of: group, bounds, of_rtt: None, times, source, span: of })
+    /// Its bounds but the part of an RTT.
+    fn bounds(&self) -> impl Iterator<Item = (Side, &Amount)> {
+        let Self { at_least, at_most, below, .. } = self;
+        let bounds = [(Side::AtLeast, at_least), (Side::AtMost, at_most), (Side::Below, below)];
+        bounds.into_iter().filter_map(|(side, bound)| Some((side, bound.as_ref()?)))
     }
 
     /// In words. `values` has the values of a name.
     pub(crate) fn text(&self, values: impl Fn(&str) -> Vec<String>) -> String {
-        let Self { name, metric, of, bounds, of_rtt, times, .. } = self;
+        let Self { name, metric, of, at_most_of_rtt, times, .. } = self;
         let of = if of.is_empty() { String::new() } else { format!(" of {of}") };
         let amount = |amount: &Amount| match amount {
             Amount::Fixed(number) => number.to_string(),
             Amount::Named(name) => values(name).join(" or "),
         };
-        let written = bounds.iter().filter(|(_, bound)| *bound != Amount::Fixed(f64::INFINITY));
         let mut parts: Vec<_> =
-            written.map(|(side, bound)| format!("{} {}", side.sign(), amount(bound))).collect();
-        parts.extend(of_rtt.map(|part| format!("<= {part} of the longest RTT")));
+            self.bounds().map(|(side, bound)| format!("{} {}", side.sign(), amount(bound))).collect();
+        parts.extend(at_most_of_rtt.iter().map(|part| format!("<= {} of the longest RTT", amount(part))));
         let times = match times {
             Amount::Fixed(1.0) => String::new(),
             other => format!(", times {}", amount(other)),
@@ -105,113 +97,64 @@ impl Condition {
 
     /// The names of its numbers.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.bounds.iter().map(|(_, amount)| amount).chain([&self.times]).filter_map(|amount| match amount {
-            Amount::Named(name) => Some(name.as_str()),
-            Amount::Fixed(_) => None,
-        })
+        let amounts = self.bounds().map(|(_, amount)| amount).chain([&self.times]);
+        amounts.chain(&self.at_most_of_rtt).filter_map(Amount::name)
     }
 
-    /// The condition with the numbers of a case.
+    /// The condition with the numbers of a case. It is at the key `at`.
     ///
     /// # Errors
     /// A name is not a number there, or it has no flow of the group.
     pub(crate) fn check<'v>(
         &self,
-        value: impl Fn(&str) -> Option<&'v Item>,
+        value: impl Fn(&str) -> Option<&'v Value>,
         scenario: &Scenario,
         source: &Source,
+        at: &str,
     ) -> Result<Check, Invalid> {
-        let Self { name, metric, of, bounds, of_rtt, times, span, .. } = self;
-        let no_number = |name: String| {
-            let message = format!("`{name}` is not a number in the case `{}`", scenario.title);
-            source.invalid(span.clone(), "wrong-type", "condition", message, "give it numbers only")
+        let Self { name, metric, of, times, .. } = self;
+        let case = &scenario.title;
+        let number = |amount: &Amount| {
+            amount.of(&value).map_err(|name| {
+                let message = format!("`{name}` is not a number in the case `{case}`");
+                source.invalid("wrong-type", at, message, "give it numbers only")
+            })
         };
-        let times = times.of(&value).map_err(no_number)?;
+        let times = number(times)?;
         let longest = scenario.flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
-        let of_rtt_ms = of_rtt.map_or(f64::INFINITY, |part| part * longest.as_secs_f64() * 1e3);
-        let mut numbers = Vec::new();
-        for (side, bound) in bounds {
-            let number = bound.of(&value).map_err(no_number)?;
-            let is_upper = matches!(side, Side::AtMost | Side::Below);
-            let number = if is_upper { number.min(of_rtt_ms) * times } else { number };
-            numbers.push(Bound { side: *side, value: number });
+        let part = self.at_most_of_rtt.as_ref().map(number).transpose()?;
+        let of_rtt_ms = part.map_or(f64::INFINITY, |part| part * longest.as_secs_f64() * 1e3);
+        let mut bounds = Vec::new();
+        for (side, bound) in self.bounds() {
+            let value = number(bound)?;
+            let is_upper = side != Side::AtLeast;
+            bounds.push(Bound { side, value: if is_upper { value.min(of_rtt_ms) * times } else { value } });
+        }
+        if part.is_some() && self.at_most.is_none() {
+            bounds.push(Bound { side: Side::AtMost, value: of_rtt_ms * times });
         }
         let named = || scenario.flows.iter().filter(|flow| is_of(&flow.name, of));
-        if metric.is_of_flows() && named().next().is_none() {
-            let message = format!("there is no flow `{of}` in the case `{}`", scenario.title);
-            let help = "name a flow that every template has";
-            return Err(source.invalid(span.clone(), "unknown-name", "condition.of", message, help));
+        if metric.of() != Of::All && named().next().is_none() {
+            let message = format!("there is no flow `{of}` in the case `{case}`");
+            return Err(source.invalid("unknown-name", at, message, "name a flow that every template has"));
         }
         let has_frames = |flow: &Flow| matches!(flow.traffic.writes, Writes::Frames(_));
-        if metric.is_of_media() && !named().all(has_frames) {
-            let message = format!("`{of}` has no audio or video in the case `{}`", scenario.title);
-            let help = "name a flow with `media_rate`";
-            return Err(source.invalid(span.clone(), "impossible", "condition.of", message, help));
+        if metric.of() == Of::Media && !named().all(has_frames) {
+            let message = format!("`{of}` has no audio or video in the case `{case}`");
+            return Err(source.invalid("impossible", at, message, "name a flow with `media_rate`"));
         }
-        Ok(Check { name: name.clone(), metric: *metric, of: of.clone(), bounds: numbers })
+        Ok(Check { name: name.clone(), metric: *metric, of: of.clone(), bounds })
     }
 
-    /// The condition where all bounds are numbers.
+    /// The condition where all its numbers are written.
     pub(crate) fn fixed(&self) -> Check {
-        let bound = |(side, amount): &(Side, Amount)| match amount {
-            Amount::Fixed(value) => Some(Bound { side: *side, value: *value }),
-            Amount::Named(_) => None,
+        let Self { name, metric, of, .. } = self;
+        let number = |amount: &Amount| amount.of(|_| None).unwrap_or(f64::NAN);
+        let bound = |(side, of): (Side, &Amount)| {
+            let times = if side == Side::AtLeast { 1.0 } else { number(&self.times) };
+            Bound { side, value: number(of) * times }
         };
-        let Self { name, metric, of, bounds, .. } = self;
-        let bounds = bounds.iter().filter_map(bound).collect();
+        let bounds = self.bounds().map(bound).collect();
         Check { name: name.clone(), metric: *metric, of: of.clone(), bounds }
     }
-}
-
-fn metric(reader: &mut Reader<'_>, of: Table<'_, '_>) -> Option<Metric> {
-    let written = reader.text(of, "metric")?;
-    let metric = Metric::ALL.into_iter().find(|metric| metric.name() == written);
-    if metric.is_none() {
-        let known = Metric::ALL.map(Metric::name);
-        let meant = fairpace_cc::nearest(&written, known);
-        let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
-        let help = format!("{meant}Known are {}", known.join(", "));
-        let (place, key) = (reader.place(of, "metric"), of.key("metric"));
-        reader.complain(place, "unknown-name", &key, format!("there is no metric `{written}`"), help);
-    }
-    metric
-}
-
-/// The flows that a metric is of: named if it is of some, else empty.
-fn group(reader: &mut Reader<'_>, of: Table<'_, '_>, metric: Metric) -> Option<String> {
-    match (metric.is_of_flows(), of.table.contains_key("of")) {
-        (true, _) => reader.text(of, "of"),
-        (false, true) => {
-            let (place, message) = (reader.place(of, "of"), format!("`{}` is of all flows", metric.name()));
-            reader.complain(place, "impossible", &of.key("of"), message, "leave `of` out");
-            None
-        }
-        (false, false) => Some(String::new()),
-    }
-}
-
-fn bounds(reader: &mut Reader<'_>, of: Table<'_, '_>) -> Vec<(Side, Amount)> {
-    const SIDES: [(&str, Side); 3] =
-        [("at_least", Side::AtLeast), ("at_most", Side::AtMost), ("below", Side::Below)];
-    if !SIDES.iter().any(|(key, _)| of.table.contains_key(*key)) {
-        let help = "write `at_least`, `at_most` or `below`";
-        reader.complain(of.place(), "missing-key", of.path, "the condition has no bound", help);
-    }
-    let bound = |(key, side)| Some((side, amount(reader, of, key)?));
-    SIDES.into_iter().filter_map(bound).collect()
-}
-
-/// A number, or the name of one in braces.
-pub(crate) fn amount(reader: &mut Reader<'_>, of: Table<'_, '_>, key: &str) -> Option<Amount> {
-    let value = of.table.get(key)?;
-    let named = value.get_ref().as_str().and_then(|text| {
-        let name = names(text).next()?;
-        (text == format!("{{{name}}}")).then(|| Amount::Named(name.to_owned()))
-    });
-    let amount = named.or_else(|| number(value.get_ref()).map(Amount::Fixed));
-    if amount.is_none() {
-        let help = "write a number, or \"{name}\" with a name of an axis's values";
-        reader.complain(value.span(), "wrong-type", &of.key(key), format!("`{key}` is no number"), help);
-    }
-    amount
 }

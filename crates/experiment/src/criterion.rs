@@ -1,56 +1,90 @@
 //! A criterion: what one file of criteria says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use fairpace_scenario::Invalid;
-use toml::de::DeTable;
+use serde::Deserialize;
+use toml::{Table, Value};
 
-use crate::axis::{Axis, axes};
+use crate::axis::{Axis, Written, axes};
 use crate::condition::{Asked, Condition};
 use crate::draw::Draw;
-use crate::item::{Item, names};
+use crate::item::{first_of_each, names, shown};
 use crate::judge::Check;
-use crate::read::{Reader, Table, ends};
-use crate::section::{self, Section};
-use crate::source::{Source, unreadable};
-use crate::template::{Template, Written};
+use crate::section::{self, ABOUT, Section};
+use crate::source::{Source, Wrong, suggestion, text, unreadable};
+use crate::template::Template;
 
 /// Cases of a template: more would take days, and come from a file that is no criterion.
 const MOST_CASES: usize = 10_000;
+/// Most seeds of a case: each is a run.
+const MOST_SEEDS: u32 = 1000;
 
 /// What is asked of an algorithm, and the cases that answer it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Criterion {
     /// The file without its extension: "rtt-fairness".
+    #[serde(skip)]
     pub name: String,
     /// Short: "G1".
+    #[serde(deserialize_with = "text")]
     pub id: String,
     /// A few words.
+    #[serde(deserialize_with = "text")]
     pub title: String,
     /// What it asks, in a sentence.
+    #[serde(deserialize_with = "text")]
     pub asks: String,
     /// Why it is asked, in a sentence.
+    #[serde(deserialize_with = "text")]
     pub why: String,
     /// What it means to fail it, in a sentence; empty if the file does not say.
+    #[serde(default)]
     pub fails: String,
     /// The section that it belongs to, if its folder has one.
+    #[serde(skip)]
     pub section: Option<Section>,
-    /// Seeds of each case in the full form.
+    /// Seeds of each case in the full form; 2 unless the file says how many.
+    #[serde(default = "number::<2>")]
     pub seeds: u32,
     /// Names of the cases that real flows of a kernel can show, too.
+    #[serde(default)]
     pub kernel: Vec<String>,
-    /// Axes whose values are the columns of a picture; the others give its rows.
-    pub columns: Vec<String>,
     /// A size in BDP is at least this many packets.
-    pub(crate) least_pkts: u64,
+    #[serde(default = "number::<4>")]
+    pub(crate) least_pkts: u32,
+    #[serde(default, rename = "axis")]
+    written: Written,
+    #[serde(default)]
+    quick: BTreeMap<String, Vec<Value>>,
+    #[serde(default)]
+    pub(crate) page: Page,
+    #[serde(skip)]
     pub(crate) axes: Vec<Axis>,
+    #[serde(default, rename = "template")]
     pub(crate) templates: Vec<Template>,
     pub(crate) draw: Option<Draw>,
+    #[serde(default, rename = "condition")]
     pub(crate) conditions: Vec<Condition>,
+    #[serde(default, rename = "median")]
     pub(crate) medians: Vec<Condition>,
+    #[serde(skip)]
     pub(crate) source: Source,
+}
+
+/// How its cases are shown.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Page {
+    /// Axes whose values are the columns of a picture; the others give its rows.
+    pub(crate) columns: Vec<String>,
+}
+
+const fn number<const N: u32>() -> u32 {
+    N
 }
 
 /// The criteria of a folder in the order of their ids. If folders in it have a `section.toml`, the criteria
@@ -65,7 +99,12 @@ pub fn load(folder: &Path) -> Result<Vec<Criterion>, Invalid> {
         add_folder(section, &mut criteria)?;
     }
     if criteria.is_empty() {
-        return Err(unreadable(folder, &std::io::Error::other("there is no criterion in it")));
+        return Err(unreadable(
+            folder,
+            ABOUT.0,
+            &std::io::Error::other("there is no criterion in it"),
+            ABOUT.1,
+        ));
     }
     Ok(criteria)
 }
@@ -73,7 +112,7 @@ pub fn load(folder: &Path) -> Result<Vec<Criterion>, Invalid> {
 /// Adds the criteria of one folder.
 fn add_folder(folder: &Path, criteria: &mut Vec<Criterion>) -> Result<(), Invalid> {
     let section = Section::of(folder)?;
-    let failed = |error| unreadable(folder, &error);
+    let failed = |error| unreadable(folder, ABOUT.0, &error, ABOUT.1);
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -85,19 +124,19 @@ fn add_folder(folder: &Path, criteria: &mut Vec<Criterion>) -> Result<(), Invali
     paths.sort();
     let first = criteria.len();
     for path in &paths {
-        let criterion = Criterion { section: section.clone(), ..Criterion::read(path)? };
-        criterion.require_conditions()?;
+        let criterion = Criterion {
+            section: section.clone(),
+            ..Criterion::of(path, Source::read(path, ABOUT.0, ABOUT.1)?)?
+        };
+        if criterion.conditions.is_empty() {
+            // it would be passed in each case
+            let (message, help) = ("there is no `condition`", "add a part `[[condition]]`");
+            return Err(criterion.source.invalid("missing-key", "condition", message, help));
+        }
         if let Some(other) = criteria.iter().find(|other| other.id == criterion.id) {
-            let span = criterion.source.text.find("id").map_or(0..0, |at| at..at + 2);
             let message = format!("`{}` is the id of {}, too", criterion.id, other.source.name);
-            let problem = criterion.source.problem(
-                span,
-                "duplicate-name",
-                "id",
-                message,
-                "give each criterion its own",
-            );
-            return Err(Invalid { problems: vec![problem] });
+            let help = "give each criterion its own";
+            return Err(criterion.source.invalid("duplicate-name", "id", message, help));
         }
         criteria.push(criterion);
     }
@@ -120,66 +159,94 @@ fn order(id: &str) -> Vec<(u64, String)> {
 }
 
 impl Criterion {
-    /// Reads a file. An error is everything that is wrong with it, each with its place.
-    fn read(path: &Path) -> Result<Self, Invalid> {
-        let source = Source::read(path)?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Self::of(name, source)
-    }
-
     /// Reads a text as if it were in a file of this path, which need not be there.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its place.
+    /// The first thing that a file of criteria does not allow, or everything that does not go together, each
+    /// with its place.
     pub fn parse(path: &Path, text: &str) -> Result<Self, Invalid> {
-        let source = Source { name: path.display().to_string(), text: text.to_owned() };
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Self::of(name, source)
+        Self::of(path, Source { about: ABOUT.0, name: path.display().to_string(), text: text.to_owned() })
     }
 
-    fn of(name: String, source: Source) -> Result<Self, Invalid> {
-        let document = DeTable::parse(&source.text).map_err(|error| {
-            let span = error.span().unwrap_or(0..0);
-            let message = format!("this is not TOML: {}", error.message());
-            source.invalid(span, "syntax", "", message, "")
-        })?;
-        let mut reader = Reader { source: &source, problems: Vec::new() };
-        let criterion = read_criterion(&mut reader, name, document.get_ref());
-        let problems = reader.problems;
-        match criterion {
-            Some(criterion) if problems.is_empty() => Ok(Self { source, ..criterion }),
-            _ => Err(Invalid { problems }),
+    fn of(path: &Path, source: Source) -> Result<Self, Invalid> {
+        let mut criterion: Self = source.parse()?;
+        criterion.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut wrong = Wrong::new(&source);
+        criterion.axes = axes(&criterion.written, &criterion.quick, &mut wrong);
+        criterion.check(&mut wrong);
+        wrong.none()?;
+        Ok(Self { source, ..criterion })
+    }
+
+    /// Checks what its type allows.
+    fn check(&self, wrong: &mut Wrong<'_>) {
+        if !(1..=MOST_SEEDS).contains(&self.seeds) {
+            let message = format!("`seeds` must be a whole number from 1 to {MOST_SEEDS}");
+            wrong.add("out-of-range", "seeds", message, "");
+        }
+        let axes: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
+        if !self.page.columns.iter().all(|column| axes.contains(&column.as_str())) {
+            let help = format!("they are {}", axes.join(", "));
+            wrong.add("unknown-name", "page.columns", "it must be a list of axes", help);
+        }
+        let has_page = self.page != Page::default();
+        let (has_templates, has_quick) = (!self.templates.is_empty(), !self.quick.is_empty());
+        let parts = [
+            ("template", has_templates),
+            ("axis", !axes.is_empty()),
+            ("quick", has_quick),
+            ("page", has_page),
+        ];
+        for (part, _) in parts.into_iter().filter(|(_, is_there)| *is_there && self.is_drawn()) {
+            let message = format!("random paths have no `{part}`");
+            wrong.add("impossible", part, message, "leave one of them out");
+        }
+        if !has_templates && !self.is_drawn() {
+            wrong.add("missing-key", "template", "there is no `template`", "add a part `[[template]]`");
+        }
+        for (number, template) in (1..).zip(&self.templates) {
+            let at = format!("template.{number}");
+            template.check(&at, wrong);
+            self.check_names(&at, template, wrong);
+        }
+        for (number, condition) in (1..).zip(&self.conditions) {
+            condition.validate(&format!("condition.{number}"), false, wrong);
+        }
+        for (number, condition) in (1..).zip(&self.medians) {
+            condition.validate(&format!("median.{number}"), true, wrong);
         }
     }
 
-    /// A file of criteria without conditions would pass in each case.
-    fn require_conditions(&self) -> Result<(), Invalid> {
-        if self.conditions.is_empty() {
-            let help = "add a part `[[condition]]`";
-            return Err(self.source.invalid(
-                0..0,
-                "missing-key",
-                "condition",
-                "there is no `condition`",
-                help,
-            ));
+    /// Every name of a template and of the conditions must be a value of an axis.
+    fn check_names(&self, at: &str, template: &Template, wrong: &mut Wrong<'_>) {
+        let axes = self.axes_of(template);
+        let known: BTreeSet<&String> = axes
+            .iter()
+            .filter_map(|axis| axis.points.first())
+            .flat_map(|point| point.values.keys())
+            .collect();
+        let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+        let cases = axes.iter().fold(1usize, |cases, axis| cases.saturating_mul(axis.points.len()));
+        if cases > MOST_CASES {
+            let message = format!("the template gives {cases} cases; it may give {MOST_CASES}");
+            wrong.add("out-of-range", at, message, "give its axes fewer values");
         }
-        Ok(())
+        for name in template.names().into_iter().filter(|name| !known.contains(name)) {
+            let message = format!("no axis has a value `{name}`");
+            wrong.add("unknown-name", at, message, suggestion(name, &known));
+        }
+        for (number, condition) in (1..).zip(&self.conditions) {
+            for name in condition.names().filter(|name| !known.contains(name)) {
+                let message = format!("{at} uses no axis that has a value `{name}`");
+                wrong.add("unknown-name", &format!("condition.{number}"), message, suggestion(name, &known));
+            }
+        }
     }
 
     /// Its conditions in words, with the sources of their bounds.
     #[must_use]
     pub fn conditions(&self) -> Vec<Asked> {
-        let values = |name: &str| {
-            let values = self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.values);
-            let mut shown: Vec<String> = Vec::new();
-            for (_, item) in values.filter(|(known, _)| known == name) {
-                if !shown.contains(&item.shown()) {
-                    shown.push(item.shown());
-                }
-            }
-            shown
-        };
+        let values = |name: &str| first_of_each(self.values(name));
         let asked = |of: &Condition| Asked { text: of.text(values), source: of.source.clone() };
         let of_all =
             |of: &Condition| Asked { text: format!("median of all cases, {}", of.text(values)), ..asked(of) };
@@ -203,168 +270,25 @@ impl Criterion {
     #[must_use]
     pub fn rivals(&self) -> Vec<String> {
         let flows = self.templates.iter().flat_map(|template| &template.flows);
-        let written = flows.flat_map(|flow| &flow.part.entries).filter(|entry| entry.key == "cc");
-        let mut rivals: Vec<String> = Vec::new();
-        for entry in written {
-            let Written::Text(text) = &entry.value else { continue };
-            let points = || self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.values);
-            match names(text).next() {
-                Some(name) => {
-                    rivals.extend(points().filter(|(known, _)| known == name).map(|(_, item)| item.shown()));
-                }
-                None => rivals.push(text.clone()),
-            }
-        }
-        rivals
+        let written = flows.filter_map(|flow| flow.part.get("cc")?.as_str());
+        let rivals = |text: &str| match names(text).next() {
+            Some(name) => self.values(name).collect(),
+            None => vec![text.to_owned()],
+        };
+        written.flat_map(rivals).collect()
+    }
+
+    /// The values of a name in the order of the file, for people.
+    fn values(&self, name: &str) -> impl Iterator<Item = String> {
+        let points = self.axes.iter().flat_map(|axis| &axis.points);
+        points.filter_map(move |point| point.values.get(name)).map(shown)
     }
 
     /// The axes that a template names, in the order of the file.
     pub(crate) fn axes_of(&self, template: &Template) -> Vec<&Axis> {
         let names = template.names();
-        let is_used = |axis: &&Axis| {
-            let values = axis.points.iter().flat_map(|point| &point.values);
-            values.into_iter().any(|(name, _)| names.contains(name.as_str()))
-        };
+        let is_named = |values: &Table| values.keys().any(|name| names.contains(name.as_str()));
+        let is_used = |axis: &&Axis| axis.points.iter().any(|point| is_named(&point.values));
         self.axes.iter().filter(is_used).collect()
     }
-}
-
-/// Seeds of a case unless the file says how many.
-const USUAL_SEEDS: u32 = 2;
-/// Most seeds of a case: each is a run.
-const MOST_SEEDS: f64 = 1000.0;
-
-const KEYS: [&str; 15] = [
-    "id",
-    "title",
-    "asks",
-    "why",
-    "fails",
-    "seeds",
-    "kernel",
-    "least_pkts",
-    "axis",
-    "quick",
-    "page",
-    "template",
-    "draw",
-    "condition",
-    "median",
-];
-
-fn read_criterion(reader: &mut Reader<'_>, name: String, document: &DeTable<'_>) -> Option<Criterion> {
-    let top = Table { table: document, path: "", span: (0, 0) };
-    reader.known(top, &KEYS);
-    let [id, title, asks, why] = ["id", "title", "asks", "why"].map(|key| reader.text(top, key));
-    let fails = reader.optional_text(top, "fails").unwrap_or_default();
-    let least_pkts = reader.number(top, "least_pkts").unwrap_or(4.0) as u64;
-    let seeds = seeds(reader, top);
-    let kernel = reader.texts(top, "kernel");
-    let axes = axes(reader, top);
-    let draw = Draw::read(reader, top);
-    let mut templates = Vec::new();
-    if !document.contains_key("draw") {
-        for (path, value, table) in reader.tables(top, "template") {
-            templates.extend(Template::read(reader, Table { table, path: &path, span: ends(value) }));
-        }
-    }
-    let mut conditions = Vec::new();
-    if document.contains_key("condition") {
-        for (path, value, table) in reader.tables(top, "condition") {
-            conditions.extend(Condition::read(reader, Table { table, path: &path, span: ends(value) }));
-        }
-    }
-    let mut medians = Vec::new();
-    if document.contains_key("median") {
-        for (path, value, table) in reader.tables(top, "median") {
-            medians.extend(Condition::read_median(reader, Table { table, path: &path, span: ends(value) }));
-        }
-    }
-    let columns = columns(reader, top, &axes);
-    let source = Source { name: String::new(), text: String::new() };
-    let criterion = Criterion {
-        name,
-        id: id?,
-        title: title?,
-        asks: asks?,
-        why: why?,
-        fails,
-        section: None,
-        seeds,
-        kernel,
-        columns,
-        least_pkts,
-        axes,
-        templates,
-        draw,
-        conditions,
-        medians,
-        source,
-    };
-    for (number, template) in (1..).zip(&criterion.templates) {
-        check_names(reader, &criterion, number, template);
-    }
-    Some(criterion)
-}
-
-fn seeds(reader: &mut Reader<'_>, top: Table<'_, '_>) -> u32 {
-    let Some(seeds) = reader.number(top, "seeds") else { return USUAL_SEEDS };
-    if seeds.fract() != 0.0 || !(1.0..=MOST_SEEDS).contains(&seeds) {
-        let message = format!("`seeds` must be a whole number from 1 to {MOST_SEEDS}");
-        reader.complain(reader.place(top, "seeds"), "out-of-range", "seeds", message, "");
-    }
-    seeds as u32
-}
-
-/// Every name of a template and of the conditions must be a value of an axis.
-fn check_names(reader: &mut Reader<'_>, criterion: &Criterion, number: usize, template: &Template) {
-    let axes = criterion.axes_of(template);
-    let points = axes.iter().filter_map(|axis| axis.points.first());
-    let known: BTreeSet<&str> =
-        points.flat_map(|point| &point.values).map(|(name, _)| name.as_str()).collect();
-    let help = |name: &str| {
-        let meant = fairpace_cc::nearest(name, known.iter().copied());
-        let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
-        format!("{meant}Known are {}", known.iter().copied().collect::<Vec<_>>().join(", "))
-    };
-    let cases = axes.iter().fold(1usize, |cases, axis| cases.saturating_mul(axis.points.len()));
-    if cases > MOST_CASES {
-        let message = format!("the template gives {cases} cases; it may give {MOST_CASES}");
-        let key = format!("template.{number}");
-        reader.complain(template.span.clone(), "out-of-range", &key, message, "give its axes fewer values");
-    }
-    for name in template.names().into_iter().filter(|name| !known.contains(name)) {
-        let message = format!("no axis has a value `{name}`");
-        reader.complain(
-            template.span.clone(),
-            "unknown-name",
-            &format!("template.{number}"),
-            message,
-            help(name),
-        );
-    }
-    for (place, condition) in (1..).zip(&criterion.conditions) {
-        for name in condition.names().filter(|name| !known.contains(name)) {
-            let message = format!("template {number} uses no axis that has a value `{name}`");
-            let key = format!("condition.{place}");
-            reader.complain(condition.span.clone(), "unknown-name", &key, message, help(name));
-        }
-    }
-}
-
-fn columns(reader: &mut Reader<'_>, top: Table<'_, '_>, axes: &[Axis]) -> Vec<String> {
-    let Some((path, value, table)) = reader.table(top, "page") else { return Vec::new() };
-    reader.known(Table { table, path: &path, span: ends(value) }, &["columns"]);
-    let Some(value) = table.get("columns") else { return Vec::new() };
-    let columns = match Item::of(value.get_ref()) {
-        Some(Item::List(columns)) => columns,
-        _ => Vec::new(),
-    };
-    let is_known = |name: &String| axes.iter().any(|axis| axis.name == *name);
-    if columns.is_empty() || !columns.iter().all(is_known) {
-        let names: Vec<_> = axes.iter().map(|axis| axis.name.as_str()).collect();
-        let help = format!("they are {}", names.join(", "));
-        reader.complain(value.span(), "unknown-name", "page.columns", "it must be a list of axes", help);
-    }
-    columns
 }

@@ -5,70 +5,41 @@ use std::time::Duration;
 
 use fairpace_scenario::Random;
 use fairpace_scenario::quantity::{Dimension, parse as parse_quantity, parse_time, show, show_time};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
-use crate::read::{Reader, Table, ends, number};
-use toml::de::{DeArray, DeValue};
+use crate::source::wrong;
 
 /// Flows of a path: a `[[flow]]` for each is a short text.
 const MOST_FLOWS: f64 = 1_000.0;
 
 /// The ranges of what is drawn: least and most.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Draw {
     /// Bits per second of the link; each order of magnitude is as likely as any other.
+    #[serde(rename = "rate", deserialize_with = "rates")]
     rate_bps: [u64; 2],
     /// Number of flows.
+    #[serde(deserialize_with = "counts")]
     flows: [u64; 2],
     /// RTT of each flow, nanoseconds; as the rate.
+    #[serde(rename = "rtt", deserialize_with = "times")]
     rtt_ns: [u64; 2],
     /// Buffer in BDP of the longest RTT; as the rate.
+    #[serde(deserialize_with = "sizes")]
     bdp: [f64; 2],
     /// Host jitter of all flows, nanoseconds.
+    #[serde(rename = "host_jitter", deserialize_with = "times")]
     host_jitter_ns: [u64; 2],
     /// Start of each flow, nanoseconds.
+    #[serde(rename = "start", deserialize_with = "times")]
     start_ns: [u64; 2],
     /// Begin of the measured interval, and the end of the run.
+    #[serde(deserialize_with = "time")]
     from: Duration,
+    #[serde(deserialize_with = "time")]
     duration: Duration,
-}
-
-impl Draw {
-    /// Reads `[draw]`, if there is one.
-    pub(crate) fn read(reader: &mut Reader<'_>, top: Table<'_, '_>) -> Option<Self> {
-        const KEYS: [&str; 8] = ["rate", "flows", "rtt", "bdp", "host_jitter", "start", "from", "duration"];
-        let (path, value, table) = reader.table(top, "draw")?;
-        let of = Table { table, path: &path, span: ends(value) };
-        reader.known(of, &KEYS);
-        for other in
-            ["template", "axis", "quick", "page"].into_iter().filter(|key| top.table.contains_key(*key))
-        {
-            let help = "leave one of them out";
-            let message = format!("random paths have no `{other}`");
-            reader.complain(reader.place(top, other), "impossible", other, message, help);
-        }
-        let rate_bps = quantities(reader, of, "rate", Dimension::Rate);
-        let flows = numbers(reader, of, "flows");
-        if let Some([_, most]) = flows.filter(|[_, most]| *most > MOST_FLOWS) {
-            let message = format!("{most} flows are too many");
-            let help = format!("at most {MOST_FLOWS}");
-            reader.complain(reader.place(of, "flows"), "out-of-range", &of.key("flows"), message, help);
-        }
-        let rtt_ns = quantities(reader, of, "rtt", Dimension::Time);
-        let bdp = numbers(reader, of, "bdp");
-        let host_jitter_ns = quantities(reader, of, "host_jitter", Dimension::Time);
-        let start_ns = quantities(reader, of, "start", Dimension::Time);
-        let (from, duration) = (time(reader, of, "from"), time(reader, of, "duration"));
-        Some(Self {
-            rate_bps: rate_bps?,
-            flows: flows?.map(|number| number as u64),
-            rtt_ns: rtt_ns?,
-            bdp: bdp?,
-            host_jitter_ns: host_jitter_ns?,
-            start_ns: start_ns?,
-            from: from?,
-            duration: duration?,
-        })
-    }
 }
 
 /// A path that was drawn.
@@ -159,89 +130,52 @@ impl Dice {
     }
 }
 
-fn time(reader: &mut Reader<'_>, of: Table<'_, '_>, key: &str) -> Option<Duration> {
-    let text = reader.text(of, key)?;
-    match parse_time(&text) {
-        Ok(time) => Some(time),
-        Err(error) => {
-            reader.complain(reader.place(of, key), "wrong-unit", &of.key(key), error.message, error.help);
-            None
+/// The least and the most value of a range, each of which `number` reads.
+fn ends<'de, D: Deserializer<'de>, W: Deserialize<'de>, T: PartialOrd>(
+    from: D,
+    number: impl Fn(W) -> Result<T, String>,
+) -> Result<[T; 2], D::Error> {
+    let ends = Vec::<W>::deserialize(from)?.into_iter().map(number).collect::<Result<Vec<T>, _>>();
+    let ends = ends.and_then(|ends| {
+        ends.try_into()
+            .map_err(|_| wrong("wrong-type", "it must be a list of two values", "write [least, most]"))
+    });
+    let is_ordered = |ends: &[T; 2]| ends[0] <= ends[1];
+    let disorder = || wrong("out-of-range", "the first value is the greater one", "write the least first");
+    ends.and_then(|ends| Some(ends).filter(is_ordered).ok_or_else(disorder)).map_err(D::Error::custom)
+}
+
+fn quantity(text: &str, dimension: Dimension) -> Result<u64, String> {
+    parse_quantity(text, dimension).map_err(|error| wrong("wrong-unit", error.message, error.help))
+}
+
+fn rates<'de, D: Deserializer<'de>>(from: D) -> Result<[u64; 2], D::Error> {
+    ends(from, |text: String| quantity(&text, Dimension::Rate))
+}
+
+fn times<'de, D: Deserializer<'de>>(from: D) -> Result<[u64; 2], D::Error> {
+    ends(from, |text: String| quantity(&text, Dimension::Time))
+}
+
+fn sizes<'de, D: Deserializer<'de>>(from: D) -> Result<[f64; 2], D::Error> {
+    ends(from, |number: f64| match number.is_finite() && number > 0.0 {
+        true => Ok(number),
+        false => Err(wrong("wrong-type", "it must have two numbers above 0", "write them without quotes")),
+    })
+}
+
+fn counts<'de, D: Deserializer<'de>>(from: D) -> Result<[u64; 2], D::Error> {
+    let ends = sizes(from)?;
+    let help = format!("at most {MOST_FLOWS}");
+    match ends[1] <= MOST_FLOWS {
+        true => Ok(ends.map(|number| number as u64)),
+        false => {
+            Err(D::Error::custom(wrong("out-of-range", format!("{} flows are too many", ends[1]), help)))
         }
     }
 }
 
-fn quantity(
-    reader: &mut Reader<'_>,
-    of: Table<'_, '_>,
-    key: &str,
-    text: &str,
-    dimension: Dimension,
-) -> Option<u64> {
-    match parse_quantity(text, dimension) {
-        Ok(number) => Some(number),
-        Err(error) => {
-            reader.complain(reader.place(of, key), "wrong-unit", &of.key(key), error.message, error.help);
-            None
-        }
-    }
-}
-
-/// The least and the most value of a range.
-fn ends_of<'t, 'i>(reader: &mut Reader<'_>, of: Table<'t, 'i>, key: &str) -> Option<&'t DeArray<'i>> {
-    match of.table.get(key).map(toml::Spanned::get_ref) {
-        Some(DeValue::Array(items)) if items.len() == 2 => Some(items),
-        _ => {
-            let help = format!("write {key} = [least, most]");
-            let message = format!("`{key}` must be a list of two values");
-            reader.complain(reader.place(of, key), "wrong-type", &of.key(key), message, help);
-            None
-        }
-    }
-}
-
-fn quantities(
-    reader: &mut Reader<'_>,
-    of: Table<'_, '_>,
-    key: &str,
-    dimension: Dimension,
-) -> Option<[u64; 2]> {
-    let mut numbers = Vec::new();
-    for item in ends_of(reader, of, key)?.iter() {
-        let text = item.get_ref().as_str().unwrap_or_default();
-        numbers.push(quantity(reader, of, key, text, dimension)?);
-    }
-    in_order(reader, of, key, [*numbers.first()?, *numbers.get(1)?])
-}
-
-fn numbers(reader: &mut Reader<'_>, of: Table<'_, '_>, key: &str) -> Option<[f64; 2]> {
-    let items: Vec<f64> =
-        ends_of(reader, of, key)?.iter().filter_map(|item| number(item.get_ref())).collect();
-    match items[..] {
-        [least, most] if least > 0.0 => in_order(reader, of, key, [least, most]),
-        _ => {
-            let message = format!("`{key}` must have two numbers above 0");
-            reader.complain(
-                reader.place(of, key),
-                "wrong-type",
-                &of.key(key),
-                message,
-                "write them without quotes",
-            );
-            None
-        }
-    }
-}
-
-fn in_order<T: PartialOrd + Copy>(
-    reader: &mut Reader<'_>,
-    of: Table<'_, '_>,
-    key: &str,
-    range: [T; 2],
-) -> Option<[T; 2]> {
-    if range[0] <= range[1] {
-        return Some(range);
-    }
-    let message = "the first value is the greater one";
-    reader.complain(reader.place(of, key), "out-of-range", &of.key(key), message, "write the least first");
-    None
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    let time = parse_time(&String::deserialize(from)?);
+    time.map_err(|error| D::Error::custom(wrong("wrong-unit", error.message, error.help)))
 }

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::ops::Range;
 use std::time::Duration;
 
 use fairpace_scenario::quantity::{
@@ -10,12 +9,14 @@ use fairpace_scenario::quantity::{
 };
 use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target, parse};
 
+use toml::{Table, Value};
+
 use crate::axis::Point;
+use crate::condition::Condition;
 use crate::criterion::Criterion;
-use crate::item::{Item, filled, names};
+use crate::item::{filled, names, shown, whole};
 use crate::judge::Check;
-use crate::source::ABOUT;
-use crate::template::{Entry, FlowPart, Part, Template, Written, is_part};
+use crate::template::{FlowPart, Template, is_part};
 
 /// Which cases of a criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,15 +53,16 @@ impl Criterion {
     pub fn cases(&self, cc: &str, sets: &[Set], form: Form, matching: &str) -> Result<Vec<Case>, Invalid> {
         let mut cases = Vec::new();
         let mut names = HashSet::new();
-        for template in &self.templates {
+        for (number, template) in (1..).zip(&self.templates) {
             for points in self.combinations(template, form) {
-                let one = Combination { criterion: self, template, points };
-                let name = one.name()?;
+                let at = format!("template.{number}");
+                let one = Combination { criterion: self, template, at, points };
+                let name = one.fill(&template.name)?;
                 if !names.insert(name.clone()) {
                     let message = format!("two cases are called `{name}`");
                     let help = "let the name of a template have all its axes";
-                    let span = template.span.clone();
-                    return Err(self.source.invalid(span, "duplicate-name", "template.name", message, help));
+                    let key = format!("{}.name", one.at);
+                    return Err(self.source.invalid("duplicate-name", &key, message, help));
                 }
                 if name.contains(matching) {
                     cases.push(one.case(name, cc, sets)?);
@@ -73,10 +75,13 @@ impl Criterion {
     /// The conditions with the numbers of a case.
     pub(crate) fn checks<'v>(
         &self,
-        value: impl Fn(&str) -> Option<&'v Item>,
+        value: impl Fn(&str) -> Option<&'v Value>,
         scenario: &Scenario,
     ) -> Result<Vec<Check>, Invalid> {
-        self.conditions.iter().map(|of| of.check(&value, scenario, &self.source)).collect()
+        let check = |(number, of): (usize, &Condition)| {
+            of.check(&value, scenario, &self.source, &format!("condition.{number}"))
+        };
+        (1..).zip(&self.conditions).map(check).collect()
     }
 
     /// The product of the axes that a template names; the last one changes fastest.
@@ -92,59 +97,51 @@ impl Criterion {
     }
 }
 
-/// A template with a value of each of its axes.
+/// Those of the changes that are of a parameter of these algorithms, or of none.
+pub(crate) fn taking_part(sets: &[Set], algorithms: &[&str]) -> Vec<Set> {
+    let takes_part = |set: &&Set| set.algorithm().is_none_or(|of| algorithms.contains(&of));
+    sets.iter().filter(takes_part).cloned().collect()
+}
+
+/// A template, which is at the key `at`, with a value of each of its axes.
 struct Combination<'g> {
     criterion: &'g Criterion,
     template: &'g Template,
+    at: String,
     points: Vec<(&'g str, &'g Point)>,
 }
 
-/// A key of a scenario with its value in TOML.
-struct Line {
-    key: String,
-    value: String,
-    /// The text, if it is one.
-    text: Option<String>,
-    span: Range<usize>,
-}
-
-/// The keys of a flow, and where it is in the criterion's file.
-struct Lines {
-    lines: Vec<Line>,
-    span: Range<usize>,
-}
-
-/// A scenario's text, and where each of its lines comes from.
+/// A scenario's text, and the key of the criterion's file from which each of its lines comes.
 #[derive(Default)]
 struct Draft {
     text: String,
-    places: Vec<Range<usize>>,
+    places: Vec<String>,
 }
 
 impl Draft {
-    fn line(&mut self, line: &str, span: &Range<usize>) {
+    fn line(&mut self, line: &str, at: String) {
         let _ = writeln!(self.text, "{line}");
-        self.places.push(span.clone());
+        self.places.push(at);
     }
 
-    fn lines(&mut self, lines: &[Line]) {
-        lines.iter().for_each(|line| self.line(&format!("{} = {}", line.key, line.value), &line.span));
+    fn part(&mut self, header: &str, keys: &Table, at: &str) {
+        self.line(header, at.to_owned());
+        keys.iter().for_each(|(key, value)| self.line(&format!("{key} = {value}"), format!("{at}.{key}")));
     }
 }
 
-impl Combination<'_> {
-    fn value(&self, name: &str) -> Option<&Item> {
-        let values = self.points.iter().flat_map(|(_, point)| &point.values);
-        values.into_iter().find(|(known, _)| known == name).map(|(_, item)| item)
-    }
+/// The texts that parts have at a key.
+fn texts<'p>(parts: &'p [(String, Table)], key: &str) -> impl Iterator<Item = &'p str> {
+    parts.iter().filter_map(move |(_, part)| part.get(key)?.as_str())
+}
 
-    fn name(&self) -> Result<String, Invalid> {
-        self.fill(&self.template.name)
+impl Combination<'_> {
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.points.iter().find_map(|(_, point)| point.values.get(name))
     }
 
     fn fill(&self, text: &str) -> Result<String, Invalid> {
-        filled(text, |name| self.value(name).map(Item::shown))
-            .map_err(|name| self.unknown(&name, self.template.span.clone()))
+        filled(text, |name| self.value(name).map(shown)).map_err(|name| self.unknown(&name, &self.at))
     }
 
     /// The words of the name for row and column of a picture. A word with an axis of the columns is the
@@ -152,144 +149,114 @@ impl Combination<'_> {
     fn place(&self) -> Result<(String, Vec<String>), Invalid> {
         let words: Vec<&str> = self.template.name.split(' ').collect();
         let is_with = |word: &str, axis: &str| names(word).any(|name| name == axis);
-        let columns = self.criterion.columns.iter();
-        let column = columns.filter_map(|axis| words.iter().find(|word| is_with(word, axis)));
-        let is_of_row = |word: &&&str| !self.criterion.columns.iter().any(|axis| is_with(word, axis));
+        let columns = || self.criterion.page.columns.iter();
+        let column = columns().filter_map(|axis| words.iter().find(|word| is_with(word, axis)));
+        let is_of_row = |word: &&&str| !columns().any(|axis| is_with(word, axis));
         let row: Vec<&str> = words.iter().filter(is_of_row).copied().collect();
         Ok((self.fill(&row.join(" "))?, column.map(|word| self.fill(word)).collect::<Result<_, _>>()?))
     }
 
     /// No axis has this name: reading the file has checked that, so this is a fault of the crate.
-    fn unknown(&self, name: &str, span: Range<usize>) -> Invalid {
-        let message = format!("`{name}` has no value here");
-        self.criterion.source.invalid(span, "unknown-name", "", message, "")
+    fn unknown(&self, name: &str, at: &str) -> Invalid {
+        self.criterion.source.invalid("unknown-name", at, format!("`{name}` has no value here"), "")
     }
 
     fn case(&self, name: String, cc: &str, sets: &[Set]) -> Result<Case, Invalid> {
-        let (draft, algorithms) = self.draft(&name, cc)?;
-        let is_for_this = |set: &&Set| set.algorithm().is_none_or(|of| algorithms.iter().any(|cc| cc == of));
-        let sets: Vec<Set> = sets.iter().filter(is_for_this).cloned().collect();
+        let flows = self.flows(cc)?;
+        let draft = self.draft(&name, &flows)?;
+        let sets = taking_part(sets, &texts(&flows, "cc").collect::<Vec<_>>());
         let scenario = parse(&self.criterion.source.name, &draft.text, &sets, Target::Simulator)
             .map_err(|invalid| self.in_criterion(invalid, &draft, &name))?;
         let checks = self.criterion.checks(|name| self.value(name), &scenario)?;
         let (row, column) = self.place()?;
-        let available = self.available(&name)?;
+        let available =
+            self.template.available.of(|name| self.value(name)).ok().filter(|part| is_part(*part));
+        let available = available.ok_or_else(|| {
+            let message = format!("`available` is no number above 0 and at most 1 in the case `{name}`");
+            self.criterion.source.invalid("out-of-range", &format!("{}.available", self.at), message, "")
+        })?;
         Ok(Case { name, scenario, checks, available, row, column })
     }
 
-    /// The part of the link's rate that can be had.
-    fn available(&self, case: &str) -> Result<f64, Invalid> {
-        let part = self.template.available.of(|name| self.value(name)).ok().filter(|part| is_part(*part));
-        part.ok_or_else(|| {
-            let message = format!("`available` is no number above 0 and at most 1 in the case `{case}`");
-            let span = self.template.span.clone();
-            self.criterion.source.invalid(span, "out-of-range", "template.available", message, "")
-        })
-    }
-
-    /// The scenario's text, and the algorithms of its flows.
-    fn draft(&self, name: &str, cc: &str) -> Result<(Draft, Vec<String>), Invalid> {
-        let Template { span, top, window, links, flows, .. } = self.template;
-        let mut parts = Vec::new();
-        for flow in flows {
-            parts.extend(self.flows(flow, cc)?);
-        }
-        let texts = |key: &'static str| {
-            let lines = parts.iter().flat_map(|part| &part.lines).filter(move |line: &&Line| line.key == key);
-            lines.filter_map(|line| line.text.clone())
-        };
-        let longest = texts("rtt").filter_map(|text| parse_time(&text).ok()).max();
-        let algorithms = texts("cc").collect();
+    fn draft(&self, name: &str, flows: &[(String, Table)]) -> Result<Draft, Invalid> {
+        let Self { criterion, template, at, .. } = self;
+        let longest = texts(flows, "rtt").filter_map(|text| parse_time(text).ok()).max();
+        let title = Value::String(format!("{} {name}", criterion.id));
         let mut draft = Draft::default();
-        draft.line(&format!("title = {}", quoted(&format!("{} {name}", self.criterion.id))), span);
-        draft.lines(&self.lines(top, None)?);
-        draft.line("[window]", span);
-        draft.lines(&self.lines(window, None)?);
-        for link in links {
-            let mut lines = self.lines(link, None)?;
-            self.resolve(&mut lines, longest);
-            draft.line("[[link]]", &link.span);
-            draft.lines(&lines);
+        draft.part(&format!("title = {title}"), &self.part(&template.top, None, at)?, at);
+        let of_window = format!("{at}.window");
+        draft.part("[window]", &self.part(&template.window, None, &of_window)?, &of_window);
+        for (number, link) in (1..).zip(&template.links) {
+            let at = format!("{at}.link.{number}");
+            let mut keys = self.part(link, None, &at)?;
+            self.resolve(&mut keys, longest);
+            draft.part("[[link]]", &keys, &at);
         }
-        for Lines { lines, span } in &parts {
-            draft.line("[[flow]]", span);
-            draft.lines(lines);
-        }
-        Ok((draft, algorithms))
+        flows.iter().for_each(|(at, keys)| draft.part("[[flow]]", keys, at));
+        Ok(draft)
     }
 
-    /// The flows of a part, one or one for each item of its list.
-    fn flows(&self, flow: &FlowPart, cc: &str) -> Result<Vec<Lines>, Invalid> {
-        let Some(each) = &flow.each else {
-            let lines = self.with_cc(self.lines(&flow.part, None)?, cc, flow);
-            return Ok(vec![Lines { lines, span: flow.part.span.clone() }]);
-        };
-        let items = match self.value(&each.of) {
-            Some(Item::List(items)) => items.clone(),
-            Some(other) => vec![other.shown()],
-            None => return Err(self.unknown(&each.of, each.span.clone())),
-        };
+    /// The keys of all flows, each with its place: of a part one, or one for each item of its list. A flow
+    /// that names no algorithm has the one under test.
+    fn flows(&self, cc: &str) -> Result<Vec<(String, Table)>, Invalid> {
         let mut flows = Vec::new();
-        for (number, item) in (0u32..).zip(&items) {
-            let mut lines = self.with_cc(self.lines(&flow.part, Some((&each.of, item)))?, cc, flow);
-            let start = each.apart.saturating_mul(number);
-            if !start.is_zero() {
-                lines.push(Line::of("start", show_time(start), &each.span));
+        for (number, FlowPart { each, apart, part }) in (1..).zip(&self.template.flows) {
+            let at = format!("{}.flow.{number}", self.at);
+            let items = match each.as_deref().map(|list| (list, self.value(list))) {
+                None => vec![None],
+                Some((list, Some(Value::Array(items)))) => {
+                    items.iter().map(|item| Some((list, item))).collect()
+                }
+                Some((list, Some(other))) => vec![Some((list, other))],
+                Some((list, None)) => return Err(self.unknown(list, &at)),
+            };
+            let apart = apart.as_deref().and_then(|text| parse_time(text).ok()).unwrap_or_default();
+            for (index, item) in (0u32..).zip(items) {
+                let mut keys = self.part(part, item, &at)?;
+                keys.entry("cc").or_insert_with(|| cc.into());
+                let start = apart.saturating_mul(index);
+                if !start.is_zero() {
+                    keys.insert("start".to_owned(), show_time(start).into());
+                }
+                flows.push((at.clone(), keys));
             }
-            flows.push(Lines { lines, span: flow.part.span.clone() });
         }
         Ok(flows)
     }
 
-    /// A flow that names no algorithm has the one under test.
-    fn with_cc(&self, mut lines: Vec<Line>, cc: &str, flow: &FlowPart) -> Vec<Line> {
-        if !lines.iter().any(|line| line.key == "cc") {
-            lines.push(Line::of("cc", cc.to_owned(), &flow.part.span));
-        }
-        lines
-    }
-
-    fn lines(&self, part: &Part, item: Option<(&str, &str)>) -> Result<Vec<Line>, Invalid> {
-        part.entries.iter().map(|entry| self.entry(entry, item)).collect()
-    }
-
-    fn entry(&self, entry: &Entry, item: Option<(&str, &str)>) -> Result<Line, Invalid> {
-        let Entry { key, value, span } = entry;
-        let text = match value {
-            Written::Raw(raw) => {
-                return Ok(Line { key: key.clone(), value: raw.clone(), text: None, span: span.clone() });
-            }
-            Written::Text(text) => text,
-        };
-        // a number that is the whole value stays one: `count = "{n}"`; so does true or false
-        if let Some(name) = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
-            && let Some(value) = self.value(name).and_then(Item::unquoted)
-        {
-            return Ok(Line { key: key.clone(), value, text: None, span: span.clone() });
-        }
+    /// The keys of a part with the values of all names; `item` is one of a list, which has the list's name.
+    fn part(&self, part: &Table, item: Option<(&str, &Value)>, at: &str) -> Result<Table, Invalid> {
         let value = |name: &str| match item {
-            Some((list, item)) if list == name => Some(item.to_owned()),
-            _ => self.value(name).map(Item::shown),
+            Some((list, item)) if list == name => Some(shown(item)),
+            _ => self.value(name).map(shown),
         };
-        let text = filled(text, value).map_err(|name| self.unknown(&name, span.clone()))?;
-        Ok(Line::of(key, text, span))
+        let with_values = |(key, written): (&String, &Value)| {
+            let Some(text) = written.as_str() else { return Ok((key.clone(), written.clone())) };
+            // a number that is the whole value stays one: `count = "{n}"`; so does true or false
+            let alone = whole(text).and_then(|name| self.value(name));
+            if let Some(alone) = alone.filter(|value| !value.is_str() && !value.is_array()) {
+                return Ok((key.clone(), alone.clone()));
+            }
+            let text = filled(text, value).map_err(|name| self.unknown(&name, &format!("{at}.{key}")))?;
+            Ok((key.clone(), text.into()))
+        };
+        part.iter().map(with_values).collect()
     }
 
     /// Replaces sizes in BDP by bytes, which are at least some packets.
-    fn resolve(&self, lines: &mut Vec<Line>, longest: Option<Duration>) {
-        let text = |key: &str| lines.iter().find(|line| line.key == key).and_then(|line| line.text.clone());
-        let rate = text("rate").and_then(|rate| parse_quantity(&rate, Dimension::Rate).ok());
-        let rtt = text("bdp_rtt").and_then(|rtt| parse_time(&rtt).ok()).or(longest);
+    fn resolve(&self, keys: &mut Table, longest: Option<Duration>) {
+        let text = |key: &str| keys.get(key).and_then(Value::as_str);
+        let rate = text("rate").and_then(|rate| parse_quantity(rate, Dimension::Rate).ok());
+        let rtt = text("bdp_rtt").and_then(|rtt| parse_time(rtt).ok()).or(longest);
         // without them the scenario's own check says what is wrong
         let (Some(rate), Some(rtt)) = (rate, rtt) else { return };
-        for line in lines.iter_mut() {
-            let Some(Ok(size @ Buffer::Bdp { .. })) = line.text.as_deref().map(parse_buffer) else {
-                continue;
-            };
-            let bytes = size.limit(rate, rtt).bytes().max(self.criterion.least_pkts * PACKET_BYTES);
-            *line = Line::of(&line.key, format!("{bytes}B"), &line.span);
+        keys.remove("bdp_rtt");
+        for (_, value) in keys.iter_mut() {
+            if let Some(Ok(size @ Buffer::Bdp { .. })) = value.as_str().map(parse_buffer) {
+                let least = u64::from(self.criterion.least_pkts) * PACKET_BYTES;
+                *value = format!("{}B", size.limit(rate, rtt).bytes().max(least)).into();
+            }
         }
-        lines.retain(|line| line.key != "bdp_rtt");
     }
 
     /// What is wrong with a scenario's text, at the place in the criterion's file that the text comes from.
@@ -300,21 +267,9 @@ impl Combination<'_> {
                 return problem;
             }
             let place = problem.line.checked_sub(1).and_then(|line| draft.places.get(line));
-            let span = place.cloned().unwrap_or_else(|| self.template.span.clone());
             let message = format!("{} (in the case `{case}`)", problem.message);
-            let Problem { kind, key, help, .. } = problem;
-            Problem::of(ABOUT, kind, key, message, help).within(&source.name, &source.text, span)
+            source.moved(problem, message, place.unwrap_or(&self.at))
         };
         Invalid { problems: invalid.problems.into_iter().map(moved).collect() }
     }
-}
-
-impl Line {
-    fn of(key: &str, text: String, span: &Range<usize>) -> Self {
-        Self { key: key.to_owned(), value: quoted(&text), text: Some(text), span: span.clone() }
-    }
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }

@@ -4,6 +4,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
+use crate::item::first_of_each;
 use crate::record::{AlgorithmRecord, CaseRecord, CriterionRecord};
 
 /// Width of the picture, in pixels.
@@ -39,7 +40,7 @@ pub fn heat_map(criterion: &CriterionRecord) -> String {
     let picture = html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(WIDE) height=(px(height))
             viewBox={ "0 0 " (WIDE) " " (px(height)) } role="img" aria-labelledby="t d" {
-            title #t { (criterion.id) " " (criterion.title) }
+            title #t { (criterion.label()) }
             desc #d { (about) }
             style { (PreEscaped(STYLE)) }
             rect.paper width="100%" height="100%" {}
@@ -74,15 +75,10 @@ struct Layout<'r> {
 
 impl<'r> Layout<'r> {
     fn of(criterion: &'r CriterionRecord) -> Self {
-        let (mut rows, mut columns): (Vec<&str>, Vec<&[String]>) = (Vec::new(), Vec::new());
-        for case in criterion.algorithms.iter().flat_map(|algorithm| &algorithm.results) {
-            if !rows.contains(&case.row.as_str()) {
-                rows.push(&case.row);
-            }
-            if !case.column.is_empty() && !columns.contains(&case.column.as_slice()) {
-                columns.push(&case.column);
-            }
-        }
+        let cases = || criterion.algorithms.iter().flat_map(|algorithm| &algorithm.results);
+        let rows = first_of_each(cases().map(|case| case.row.as_str()));
+        let columns = cases().map(|case| case.column.as_slice()).filter(|column| !column.is_empty());
+        let columns = first_of_each(columns);
         let letters = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
         let aside = 14.0 + LETTER * letters as f64;
         let places = places(&columns);

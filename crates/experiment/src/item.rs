@@ -1,66 +1,85 @@
 //! Values of axes, and texts with their names in braces.
 
-use toml::de::DeValue;
+use serde::Deserialize;
+use toml::Value;
 
-/// A value of an axis, as it stands in the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Item {
-    Text(String),
-    /// A number as written: "0.5" stays "0.5".
-    Number(String),
-    Flag(bool),
-    List(Vec<String>),
+use crate::source::wrong;
+
+/// Whether a value may be one of an axis: a text, a number, true or false, or a list of texts and numbers.
+pub(crate) fn is_item(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => !items.is_empty() && items.iter().all(|item| item.is_str() || is_number(item)),
+        other => other.is_str() || other.is_bool() || is_number(other),
+    }
 }
 
-impl Item {
-    /// A text, a number, true or false, or a list of texts and numbers; `None` for anything else.
-    pub(crate) fn of(value: &DeValue<'_>) -> Option<Self> {
-        match value {
-            DeValue::String(text) => Some(Self::Text(text.to_string())),
-            DeValue::Integer(number) if number.radix() == 10 => {
-                Some(Self::Number(number.as_str().to_owned()))
-            }
-            DeValue::Float(number) => Some(Self::Number(number.as_str().to_owned())),
-            DeValue::Boolean(flag) => Some(Self::Flag(*flag)),
-            DeValue::Array(items) => {
-                let item = |item: &toml::Spanned<DeValue<'_>>| match Self::of(item.get_ref()) {
-                    Some(Self::Text(text) | Self::Number(text)) => Some(text),
-                    _ => None,
-                };
-                items
-                    .iter()
-                    .map(item)
-                    .collect::<Option<Vec<_>>>()
-                    .filter(|items| !items.is_empty())
-                    .map(Self::List)
-            }
-            _ => None,
+fn is_number(value: &Value) -> bool {
+    value.is_integer() || value.is_float()
+}
+
+/// As it is in a case's name: the items of a list with slashes between them.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join("/"),
+        other => other.to_string(),
+    }
+}
+
+/// A finite number.
+fn number(value: &Value) -> Option<f64> {
+    let number = value.as_float().or(value.as_integer().map(|number| number as f64));
+    number.filter(|number| number.is_finite())
+}
+
+/// A number: written in the file, or the name of an axis's value that is one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(crate) enum Amount {
+    Fixed(f64),
+    Named(String),
+}
+
+impl TryFrom<Value> for Amount {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let named = value.as_str().and_then(whole).map(|name| Self::Named(name.to_owned()));
+        named.or_else(|| number(&value).map(Self::Fixed)).ok_or_else(|| {
+            let help = "write a finite number, or \"{name}\" with a name of an axis's values";
+            wrong("wrong-type", "this is no number", help)
+        })
+    }
+}
+
+impl Amount {
+    pub(crate) const fn one() -> Self {
+        Self::Fixed(1.0)
+    }
+
+    /// Its name, if it is a value of an axis.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Named(name) => Some(name),
         }
     }
 
-    /// As it is in a case's name: the items of a list with slashes between them.
-    pub(crate) fn shown(&self) -> String {
+    /// The number.
+    ///
+    /// # Errors
+    /// The name that has no value or no number.
+    pub(crate) fn of<'v>(&self, value: impl Fn(&str) -> Option<&'v Value>) -> Result<f64, String> {
         match self {
-            Self::Text(text) | Self::Number(text) => text.clone(),
-            Self::Flag(flag) => flag.to_string(),
-            Self::List(items) => items.join("/"),
+            Self::Fixed(fixed) => Ok(*fixed),
+            Self::Named(name) => value(name).and_then(number).ok_or_else(|| name.clone()),
         }
     }
+}
 
-    /// As a value of TOML, if it is one without quotes.
-    pub(crate) fn unquoted(&self) -> Option<String> {
-        match self {
-            Self::Number(_) | Self::Flag(_) => Some(self.shown()),
-            Self::Text(_) | Self::List(_) => None,
-        }
-    }
-
-    pub(crate) fn number(&self) -> Option<f64> {
-        match self {
-            Self::Number(text) => text.parse().ok().filter(|number: &f64| number.is_finite()),
-            _ => None,
-        }
-    }
+/// The name of a text that is nothing but a name in braces.
+pub(crate) fn whole(text: &str) -> Option<&str> {
+    text.strip_prefix('{')?.strip_suffix('}').filter(|name| !name.contains(['{', '}']))
 }
 
 /// The names in braces of a text.
@@ -88,6 +107,16 @@ pub(crate) fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> Resu
         }
     }
     Ok(filled)
+}
+
+/// The items without those that were there before.
+pub(crate) fn first_of_each<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    items.fold(Vec::new(), |mut known, item| {
+        if !known.contains(&item) {
+            known.push(item);
+        }
+        known
+    })
 }
 
 #[cfg(test)]

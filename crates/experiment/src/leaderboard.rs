@@ -26,7 +26,7 @@ impl Record {
         page.push_str(&self.overview_by_section(&groups, &names));
         for group in &groups {
             page.push_str(&format!("\n## {}\n\n{}\n", group.title, wrapped(group.about)));
-            let (header, rows) = marks(group, &names);
+            let (header, rows) = marks(&group.criteria, &names);
             page.push_str(&markdown_table(&header, &rows));
             group.criteria.iter().for_each(|criterion| page.push_str(&entry(criterion)));
         }
@@ -49,28 +49,21 @@ impl Record {
         header.push("cases".to_owned());
         let row = |cc: &&str| {
             let all = score(&self.criteria, cc);
-            let mut cells = vec![(*cc).to_owned(), format!("{} of {}", all.passed, all.criteria)];
-            for group in groups {
-                let of_group = score(group.criteria.iter().copied(), cc);
-                cells.push(format!("{} of {}", of_group.passed, of_group.criteria));
-            }
-            cells.push(format!("{} of {}", all.hold, all.cases));
+            let mut cells = vec![(*cc).to_owned(), all.of_criteria()];
+            cells.extend(groups.iter().map(|of| score(of.criteria.iter().copied(), cc).of_criteria()));
+            cells.push(all.of_cases());
             cells
         };
         markdown_table(&header, &names.iter().map(row).collect::<Vec<_>>())
     }
 }
 
-/// A row for each algorithm, a column for each criterion of a section.
-pub(crate) fn marks(group: &Group<'_>, names: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
-    let ids = group.criteria.iter().map(|criterion| criterion.id.clone());
-    let row = |cc: &&str| {
-        let mark = |criterion: &&CriterionRecord| {
-            criterion.of_algorithm(cc).map_or_else(String::new, |of| of.mark())
-        };
-        std::iter::once((*cc).to_owned()).chain(group.criteria.iter().map(mark)).collect()
-    };
-    (std::iter::once(String::new()).chain(ids).collect(), names.iter().map(row).collect())
+/// A row for each algorithm, a column for each criterion.
+pub(crate) fn marks(criteria: &[&CriterionRecord], names: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
+    let ids = criteria.iter().map(|criterion| criterion.id.clone());
+    let marks = |cc: &str| criteria.iter().map(|of| of.mark(cc)).collect::<Vec<_>>();
+    let rows = names.iter().map(|cc| [vec![(*cc).to_owned()], marks(cc)].concat());
+    (std::iter::once(String::new()).chain(ids).collect(), rows.collect())
 }
 
 /// What a criterion asks, and what must hold.
@@ -88,11 +81,8 @@ fn entry(criterion: &CriterionRecord) -> String {
 
 /// What a column for a section is called: "5.1" for the folder 5.1-alone.
 fn short(group: &Group<'_>) -> String {
-    let name = group
-        .criteria
-        .first()
-        .and_then(|criterion| criterion.section.as_ref())
-        .map_or("", |of| of.name.as_str());
+    let section = group.criteria.first().and_then(|criterion| criterion.section.as_ref());
+    let name = section.map_or("", |section| section.name.as_str());
     let number = name.split('-').next().filter(|first| first.starts_with(|c: char| c.is_ascii_digit()));
     number.unwrap_or(name).to_owned()
 }

@@ -12,7 +12,6 @@
 
 #![forbid(unsafe_code)]
 
-mod amount;
 mod axis;
 mod condition;
 pub mod contained;
@@ -32,7 +31,6 @@ mod on_kernel;
 mod page;
 mod paths;
 mod range;
-mod read;
 mod record;
 mod report;
 mod score;
@@ -49,11 +47,12 @@ pub use expand::{Case, Form};
 pub use heat::heat_map;
 pub use judge::{Bound, Check, Held, Judged, Side, judge, worst};
 pub use markdown::markdown_table;
-pub use measure::{Measured, Metric};
+pub use measure::{Measured, Metric, is_of};
 pub use range::Range;
 pub use record::{
     AlgorithmRecord, CaseRecord, ConditionCount, ConditionRecord, CriterionRecord, KernelRecord, Record,
     SCHEMA, Spread,
 };
 pub use section::Section;
+pub use source::Source;
 pub use store::Store;

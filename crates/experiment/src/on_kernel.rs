@@ -6,33 +6,20 @@ use maud::{Markup, html};
 
 use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, Record};
 
-/// A condition of a case in both places.
-struct Both<'r> {
-    case: &'r str,
-    simulated: &'r ConditionRecord,
-    /// `None` if the machine disturbed all attempts.
-    kernel: Option<&'r ConditionRecord>,
-}
-
-impl Both<'_> {
-    /// "12.3 passes".
-    fn said(of: &ConditionRecord) -> String {
+/// The conditions of all cases that ran on the kernel: the case, the condition in the simulator, and what is
+/// said of it there and on the kernel.
+fn both(algorithm: &AlgorithmRecord) -> Vec<(&str, &ConditionRecord, [String; 2])> {
+    let said = |of: &ConditionRecord| {
         format!("{} {}", of.metric.shown(of.value), if of.holds { "passes" } else { "fails" })
-    }
-
-    fn kernel(&self) -> String {
-        self.kernel.map_or_else(|| "not judged: the machine was too busy".to_owned(), Self::said)
-    }
-}
-
-/// The conditions of all cases that ran on the kernel.
-fn both(algorithm: &AlgorithmRecord) -> Vec<Both<'_>> {
-    let of_case = |result: &CaseRecord| result.kernel.is_some();
+    };
     let mut all = Vec::new();
-    for result in algorithm.results.iter().filter(|result| of_case(result)) {
-        let kernel = result.kernel.as_ref().map_or(&[][..], |of| &of.conditions);
-        for (index, simulated) in result.conditions.iter().enumerate() {
-            all.push(Both { case: &result.case, simulated, kernel: kernel.get(index) });
+    for CaseRecord { case, conditions, kernel, .. } in &algorithm.results {
+        let Some(kernel) = kernel else { continue };
+        for (index, simulated) in conditions.iter().enumerate() {
+            // without one the machine disturbed all attempts
+            let on_kernel = kernel.conditions.get(index).map(said);
+            let on_kernel = on_kernel.unwrap_or_else(|| "not judged: the machine was too busy".to_owned());
+            all.push((case.as_str(), simulated, [said(simulated), on_kernel]));
         }
     }
     all
@@ -44,18 +31,10 @@ pub(crate) fn text(record: &Record) -> String {
     let mut text = String::new();
     for criterion in &record.criteria {
         for algorithm in &criterion.algorithms {
-            for one in both(algorithm) {
-                let Both { case, simulated, .. } = &one;
-                let _ = writeln!(
-                    text,
-                    "  {:7} {:12} {case}: {} ({}): simulated {}, kernel {}",
-                    criterion.id,
-                    algorithm.cc,
-                    simulated.name,
-                    simulated.bounds_shown(),
-                    Both::said(simulated),
-                    one.kernel()
-                );
+            for (case, of, [simulated, kernel]) in both(algorithm) {
+                let (id, cc, name, bounds) = (&criterion.id, &algorithm.cc, &of.name, of.bounds_shown());
+                let _ = write!(text, "  {id:7} {cc:12} {case}: {name} ({bounds}): ");
+                let _ = writeln!(text, "simulated {simulated}, kernel {kernel}");
             }
         }
     }
@@ -74,13 +53,10 @@ pub(crate) fn table(record: &Record, algorithm: &AlgorithmRecord) -> Markup {
                     th { "Linux " (release) }
                 } }
                 tbody {
-                    @for one in &all {
+                    @for (case, of, said) in &all {
                         tr {
-                            td { (one.case) }
-                            td { (one.simulated.name) }
-                            td { (one.simulated.metric.name()) " " (one.simulated.bounds_shown()) }
-                            td { (Both::said(one.simulated)) }
-                            td { (one.kernel()) }
+                            @let bounds = format!("{} {}", of.metric.name(), of.bounds_shown());
+                            @for cell in [*case, &of.name, &bounds, &said[0], &said[1]] { td { (cell) } }
                         }
                     }
                 }

@@ -6,8 +6,7 @@ use crate::heat::heat_map;
 use crate::leaderboard::marks;
 use crate::markdown::{markdown_table, wrapped};
 use crate::record::{AlgorithmRecord, CaseRecord, CriterionRecord, Record};
-use crate::score::{Group, score};
-use crate::text::{failed, median};
+use crate::score::score;
 
 /// What the pictures of a page show.
 const PICTURES: &str = "In the pictures a cell is a case, and a darker cell is further beyond its bounds.";
@@ -21,20 +20,15 @@ impl Record {
         page.push_str(&self.overview());
         for criterion in &self.criteria {
             let CriterionRecord { id, title, asks, why, conditions, algorithms, .. } = criterion;
-            let _ = write!(
-                page,
-                "\n## {id}: {title}\n\n{}\nIn each case must hold:\n\n",
-                wrapped(&format!("{asks} {why}"))
-            );
+            let asks = wrapped(&format!("{asks} {why}"));
+            let _ = write!(page, "\n## {id}: {title}\n\n{asks}\nIn each case must hold:\n\n");
             conditions.iter().for_each(|asked| page.push_str(&format!("- {}\n", asked.text)));
-            let _ =
-                write!(page, "\n![{id}: which cases pass, for each algorithm]({})\n\n", picture(criterion));
+            let picture = picture(criterion);
+            let _ = write!(page, "\n![{id}: which cases pass, for each algorithm]({picture})\n\n");
             page.push_str(&numbers(criterion));
-            let medians = algorithms
-                .iter()
-                .flat_map(|algorithm| algorithm.medians.iter().map(move |of| (algorithm, of)));
-            medians
-                .for_each(|(algorithm, of)| page.push_str(&format!("\n{}: {}.\n", algorithm.cc, median(of))));
+            for AlgorithmRecord { cc, medians, .. } in algorithms {
+                medians.iter().for_each(|of| page.push_str(&format!("\n{cc}: {}.\n", of.of_median())));
+            }
             let asked = algorithms.iter().filter(|algorithm| self.asked.contains(&algorithm.cc));
             asked.for_each(|algorithm| page.push_str(&failures(algorithm)));
         }
@@ -60,9 +54,8 @@ impl Record {
     /// The cases in which all conditions hold, at each criterion and at all: a row for each algorithm.
     #[must_use]
     pub fn counts(&self) -> String {
-        let group = Group { title: "", about: "", criteria: self.criteria.iter().collect() };
         let names = self.algorithms();
-        let (mut header, mut rows) = marks(&group, &names);
+        let (mut header, mut rows) = marks(&self.criteria.iter().collect::<Vec<_>>(), &names);
         header.push("all".to_owned());
         for (row, cc) in rows.iter_mut().zip(names) {
             let all = score(&self.criteria, cc);
@@ -89,8 +82,9 @@ impl Record {
             let both = |cc: &&str| [only(results(cc), own), only(own, results(cc))];
             let counts = std::iter::once(own.len()).chain(others.iter().flat_map(both)).collect::<Vec<_>>();
             sums.iter_mut().zip(&counts).for_each(|(sum, count)| *sum += count);
-            let name = format!("{} {}", criterion.id, criterion.title);
-            rows.push(std::iter::once(name).chain(counts.iter().map(usize::to_string)).collect());
+            rows.push(
+                std::iter::once(criterion.label()).chain(counts.iter().map(usize::to_string)).collect(),
+            );
         }
         rows.push(std::iter::once("all".to_owned()).chain(sums.iter().map(usize::to_string)).collect());
         format!("{}\n{}", self.facts(""), markdown_table(&header, &rows))
@@ -116,20 +110,14 @@ impl Record {
     }
 
     fn overview(&self) -> String {
-        let mut names: Vec<&str> = Vec::new();
-        for algorithm in self.criteria.iter().flat_map(|criterion| &criterion.algorithms) {
-            if !names.contains(&algorithm.cc.as_str()) {
-                names.push(&algorithm.cc);
-            }
-        }
-        let mut header = vec!["criterion".to_owned(), "cases".to_owned()];
-        header.extend(names.iter().map(|name| (*name).to_owned()));
+        let names = self.algorithms();
+        let header: Vec<String> =
+            ["criterion", "cases"].iter().chain(&names).map(|of| (*of).to_owned()).collect();
         let row = |criterion: &CriterionRecord| {
-            let of = |name: &&str| criterion.algorithms.iter().find(|algorithm| algorithm.cc == *name);
             let cases = criterion.algorithms.first().map_or(0, |algorithm| algorithm.cases);
-            let mut cells = vec![format!("{} {}", criterion.id, criterion.title), cases.to_string()];
-            cells.extend(names.iter().map(|name| of(name).map_or(String::new(), |of| of.hold.to_string())));
-            cells
+            let holds =
+                |cc: &&str| criterion.of_algorithm(cc).map_or(String::new(), |of| of.hold.to_string());
+            [criterion.label(), cases.to_string()].into_iter().chain(names.iter().map(holds)).collect()
         };
         markdown_table(&header, &self.criteria.iter().map(row).collect::<Vec<_>>())
     }
@@ -159,19 +147,13 @@ fn only(passes: &[CaseRecord], fails: &[CaseRecord]) -> usize {
 /// The cases that fail, by name, folded.
 fn failures(algorithm: &AlgorithmRecord) -> String {
     let failing: Vec<&CaseRecord> = algorithm.results.iter().filter(|result| !result.holds).collect();
-    if failing.is_empty() {
-        return String::new();
-    }
-    let width = failing.iter().map(|result| result.case.chars().count()).max().unwrap_or(0);
     let count = match failing.len() {
+        0 => return String::new(),
         1 => "1 case fails".to_owned(),
         count => format!("{count} cases fail"),
     };
-    let mut text = format!("\n<details><summary>{}: {count}</summary>\n\n```text\n", algorithm.cc);
-    for result in failing {
-        let conditions: Vec<_> = result.conditions.iter().filter(|of| !of.holds).map(failed).collect();
-        let _ = writeln!(text, "{:width$}  {}", result.case, conditions.join(", "));
-    }
-    text.push_str("```\n\n</details>\n");
-    text
+    let width = failing.iter().map(|result| result.case.chars().count()).max().unwrap_or(0);
+    let line = |result: &&CaseRecord| format!("{:width$}  {}\n", result.case, result.failed());
+    let lines: String = failing.iter().map(line).collect();
+    format!("\n<details><summary>{}: {count}</summary>\n\n```text\n{lines}```\n\n</details>\n", algorithm.cc)
 }

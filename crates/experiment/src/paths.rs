@@ -6,7 +6,7 @@ use fairpace_scenario::{Invalid, Set, Target, parse};
 
 use crate::criterion::Criterion;
 use crate::draw::Draw;
-use crate::expand::Case;
+use crate::expand::{Case, taking_part};
 
 /// Cells of a row in a picture.
 const IN_A_ROW: usize = 20;
@@ -26,10 +26,8 @@ impl Criterion {
     fn path(&self, draw: &Draw, cc: &str, sets: &[Set], number: usize, seed: u64) -> Result<Case, Invalid> {
         let path = draw.path(seed);
         let name = format!("path {number}: {}", path.name());
-        let text = path.text(&name, cc, self.least_pkts * PACKET_BYTES, draw.interval());
-        let is_for_this = |set: &&Set| set.algorithm().is_none_or(|of| of == cc);
-        let sets: Vec<Set> = sets.iter().filter(is_for_this).cloned().collect();
-        let scenario = parse(&self.source.name, &text, &sets, Target::Simulator)?;
+        let text = path.text(&name, cc, u64::from(self.least_pkts) * PACKET_BYTES, draw.interval());
+        let scenario = parse(&self.source.name, &text, &taking_part(sets, &[cc]), Target::Simulator)?;
         let checks = self.checks(|_| None, &scenario)?;
         let first = (number - 1) / IN_A_ROW * IN_A_ROW + 1;
         let row = format!("{first} to {}", first + IN_A_ROW - 1);

@@ -260,9 +260,7 @@ impl ConditionRecord {
             miss: held.miss,
         }
     }
-}
 
-impl ConditionRecord {
     /// Its bounds for people: ">= 0.4, <= 0.6".
     pub(crate) fn bounds_shown(&self) -> String {
         self.bounds.iter().map(|bound| bound.shown()).collect::<Vec<_>>().join(", ")
@@ -286,12 +284,10 @@ impl AlgorithmRecord {
                 metrics.extend(Spread::of(condition.metric, results.iter().filter_map(value).collect()));
             }
         }
-        let count = |index: usize| {
-            results.iter().filter(|result| result.conditions.get(index).is_some_and(|of| of.holds)).count()
-        };
+        let holds = |index: usize, of: &CaseRecord| of.conditions.get(index).is_some_and(|of| of.holds);
         let condition = |(index, of): (usize, &ConditionRecord)| ConditionCount {
             name: of.name.clone(),
-            hold: count(index),
+            hold: results.iter().filter(|result| holds(index, result)).count(),
         };
         let conditions = first.iter().enumerate().map(condition).collect();
         let hold = results.iter().filter(|result| result.holds).count();

@@ -4,23 +4,28 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use fairpace_scenario::Invalid;
-use serde::Serialize;
-use toml::de::DeTable;
+use serde::{Deserialize, Serialize};
 
-use crate::read::{Reader, Table};
-use crate::source::{Source, unreadable};
+use crate::source::{Source, text, unreadable};
 
+/// What a problem with a file of criteria is with, and where such files are.
+pub(crate) const ABOUT: (&str, &str) =
+    ("criterion", "criteria are a folder with a TOML file for each criterion, such as evaluation/level");
 /// The file that makes a folder a section.
 pub(crate) const FILE: &str = "section.toml";
 
 /// What `section.toml` of a folder says.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Section {
     /// The folder's name: "5.1-alone".
+    #[serde(skip_deserializing)]
     pub name: String,
     /// A few words: "5.1 Single algorithm".
+    #[serde(deserialize_with = "text")]
     pub title: String,
     /// What its criteria have in common, and where they come from.
+    #[serde(deserialize_with = "text")]
     pub about: String,
 }
 
@@ -31,27 +36,15 @@ impl Section {
         if !path.exists() {
             return Ok(None);
         }
-        let source = Source::read(&path)?;
-        let document = DeTable::parse(&source.text).map_err(|error| {
-            let message = format!("this is not TOML: {}", error.message());
-            source.invalid(error.span().unwrap_or(0..0), "syntax", "", message, "")
-        })?;
-        let mut reader = Reader { source: &source, problems: Vec::new() };
-        let top = Table { table: document.get_ref(), path: "", span: (0, 0) };
-        reader.known(top, &["title", "about"]);
-        let [title, about] = ["title", "about"].map(|key| reader.text(top, key));
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match (title, about) {
-            (Some(title), Some(about)) if reader.problems.is_empty() => Ok(Some(Self { name, title, about })),
-            _ => Err(Invalid { problems: reader.problems }),
-        }
+        Ok(Some(Self { name, ..Source::read(&path, ABOUT.0, ABOUT.1)?.parse()? }))
     }
 }
 
 /// The folders below a folder that are sections, in the order of their names.
 pub(crate) fn folders(folder: &Path) -> Result<Vec<PathBuf>, Invalid> {
     let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, io::Error>>());
-    let entries = entries.map_err(|error| unreadable(folder, &error))?;
+    let entries = entries.map_err(|error| unreadable(folder, ABOUT.0, &error, ABOUT.1))?;
     let paths = entries.into_iter().map(|entry| entry.path());
     let mut sections: Vec<PathBuf> = paths.filter(|path| path.join(FILE).is_file()).collect();
     sections.sort();

@@ -1,29 +1,36 @@
-//! A file of criteria, and problems at places in it.
+//! A file in TOML that leads to scenarios: read with serde, and problems at the places of its keys.
 
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
 use fairpace_scenario::{Invalid, Problem};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-/// What a problem is with.
-pub(crate) const ABOUT: &str = "criterion";
-
-/// Largest file of criteria, bytes: 26,000 lines of 40 characters. A larger file is none.
+/// Largest file, bytes: 26,000 lines of 40 characters. A larger file is no experiment.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A file with its text.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Source {
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Source {
+    /// What it describes, such as a `criterion`: problems are with that.
+    pub about: &'static str,
     /// Its path, as errors name it; files that it names are looked for in its folder.
-    pub(crate) name: String,
-    pub(crate) text: String,
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }
 
 impl Source {
-    pub(crate) fn read(path: &Path) -> Result<Self, Invalid> {
-        let name = path.display().to_string();
+    /// Reads a file; `help` says where such files are.
+    ///
+    /// # Errors
+    /// It cannot be read, or is larger than a person would write.
+    pub fn read(path: &Path, about: &'static str, help: &str) -> Result<Self, Invalid> {
         // as of a scenario: a device or a pipe may never end
         let is_small = |found: &fs::Metadata| found.is_file() && found.len() <= MOST_BYTES;
         let text = match fs::metadata(path) {
@@ -31,37 +38,177 @@ impl Source {
             Ok(_) => fs::read_to_string(path),
             Err(error) => Err(error),
         };
-        text.map(|text| Self { name, text }).map_err(|error| unreadable(path, &error))
+        let text = text.map_err(|error| unreadable(path, about, &error, help))?;
+        Ok(Self { about, name: path.display().to_string(), text })
     }
 
-    /// A problem at bytes of the text.
-    pub(crate) fn problem(
+    /// What the file says.
+    ///
+    /// # Errors
+    /// The first thing that its type does not allow.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Invalid> {
+        let places = self.places().map_err(|error| {
+            let message = format!("this is not TOML: {}", error.message());
+            self.at(error.span().unwrap_or_default(), ("syntax", String::new(), message, String::new()))
+        })?;
+        toml::from_str(&self.text).map_err(|error| {
+            let span = error.span().unwrap_or_default();
+            let key = places.into_iter().find(|(_, places)| places.contains(&span)).map(|(key, _)| key);
+            self.at(span, said(error.message(), key.unwrap_or_default()))
+        })
+    }
+
+    /// A problem at a key: `template.2.flow.1.apart`, lists by numbers from 1. Without the key its place is
+    /// that of the nearest thing around it.
+    #[must_use]
+    pub fn problem(
         &self,
-        span: Range<usize>,
         kind: &'static str,
         key: &str,
-        message: impl Into<String>,
-        help: impl Into<String>,
+        message: impl Display,
+        help: impl Display,
     ) -> Problem {
-        Problem::of(ABOUT, kind, key, message, help).within(&self.name, &self.text, span)
+        let problem = Problem::of(self.about, kind, key, message.to_string(), help.to_string());
+        problem.within(&self.name, &self.text, self.place(key).0)
     }
 
     /// The same as the only problem.
     pub(crate) fn invalid(
         &self,
-        span: Range<usize>,
         kind: &'static str,
         key: &str,
-        message: impl Into<String>,
-        help: impl Into<String>,
+        message: impl Display,
+        help: &str,
     ) -> Invalid {
-        Invalid { problems: vec![self.problem(span, kind, key, message, help)] }
+        Invalid { problems: vec![self.problem(kind, key, message, help)] }
+    }
+
+    /// The problem of a scenario that was made from the value of a key.
+    pub(crate) fn moved(&self, problem: Problem, message: String, key: &str) -> Problem {
+        let moved = Problem::of(self.about, problem.kind, problem.key, message, problem.help);
+        moved.within(&self.name, &self.text, self.place(key).0)
+    }
+
+    fn at(&self, span: Range<usize>, (kind, key, message, help): Said) -> Invalid {
+        let problem = Problem::of(self.about, kind, key, message, help);
+        Invalid { problems: vec![problem.within(&self.name, &self.text, span)] }
+    }
+
+    /// Whether the file itself has a key, rather than its default.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.place(key).1
+    }
+
+    /// Where the value of a key is, or the nearest thing around it; and whether the key is there.
+    fn place(&self, key: &str) -> (Range<usize>, bool) {
+        let is_around =
+            |of: &str| key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let around = self.places().unwrap_or_default().into_iter().filter(|(of, _)| is_around(of));
+        let nearest = around.max_by_key(|(of, _)| of.len());
+        nearest.map_or((0..0, false), |(of, [_, value])| (value, of == key))
+    }
+
+    /// Each key with its own place and that of its value.
+    fn places(&self) -> Result<Vec<(String, [Range<usize>; 2])>, toml::de::Error> {
+        let mut places = Vec::new();
+        add_places(&DeValue::Table(DeTable::parse(&self.text)?.into_inner()), "", &mut places);
+        Ok(places)
     }
 }
 
-/// A file or folder of criteria that cannot be read.
-pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Invalid {
-    let help = "criteria are a folder with a TOML file for each criterion, such as evaluation/level";
-    let problem = Problem::of(ABOUT, "file", "", format!("cannot read it: {error}"), help);
+fn add_places(within: &DeValue<'_>, at: &str, places: &mut Vec<(String, [Range<usize>; 2])>) {
+    let mut add = |name: &str, place: Range<usize>, value: &Spanned<DeValue<'_>>| {
+        let key = if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
+        places.push((key.clone(), [place, value.span()]));
+        add_places(value.get_ref(), &key, places);
+    };
+    match within {
+        DeValue::Table(table) => {
+            table.iter().for_each(|(name, value)| add(name.get_ref(), name.span(), value))
+        }
+        DeValue::Array(items) => {
+            (1..).zip(items.iter()).for_each(|(number, item)| add(&format!("{number}"), item.span(), item));
+        }
+        _ => {}
+    }
+}
+
+/// Kind, key, message and help of a problem.
+type Said = (&'static str, String, String, String);
+
+/// An error of serde at a key, or of [`wrong`].
+fn said(message: &str, key: String) -> Said {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let name = quoted.next().unwrap_or_default();
+    let help = suggestion(name, &quoted.collect::<Vec<_>>());
+    let what = key.rsplit('.').next().unwrap_or_default();
+    match message.split(' ').take(2).collect::<Vec<_>>()[..] {
+        ["missing", "field"] => {
+            let key = if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+            ("missing-key", key, format!("`{name}` is missing"), format!("add {name} = ..."))
+        }
+        ["unknown", "field"] => ("unknown-key", key, format!("there is no key `{name}` here"), help),
+        ["unknown", "variant"] => {
+            let message = format!("there is no {what} `{name}`");
+            ("unknown-name", key, message, help)
+        }
+        _ => {
+            let (kind, said) = message.split_once('\n').unwrap_or(("", message));
+            let kind =
+                ["wrong-unit", "out-of-range"].into_iter().find(|of| *of == kind).unwrap_or("wrong-type");
+            let (message, help) = said.split_once('\n').unwrap_or((said, ""));
+            (kind, key, message.to_owned(), help.to_owned())
+        }
+    }
+}
+
+/// What is wrong with a file beside what its type does not allow, so that one look shows all.
+pub(crate) struct Wrong<'s> {
+    source: &'s Source,
+    problems: Vec<Problem>,
+}
+
+impl<'s> Wrong<'s> {
+    pub(crate) const fn new(source: &'s Source) -> Self {
+        Self { source, problems: Vec::new() }
+    }
+
+    /// Adds a problem at a key, unless there are as many as anybody would read.
+    pub(crate) fn add(&mut self, kind: &'static str, key: &str, message: impl Display, help: impl Display) {
+        if self.problems.len() < Invalid::MOST {
+            self.problems.push(self.source.problem(kind, key, message, help));
+        }
+    }
+
+    /// An error if there is any.
+    pub(crate) fn none(self) -> Result<(), Invalid> {
+        if self.problems.is_empty() { Ok(()) } else { Err(Invalid { problems: self.problems }) }
+    }
+}
+
+/// A text that is not empty.
+pub(crate) fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    let empty =
+        || D::Error::custom(wrong("wrong-type", "it must be a text that is not empty", "write a few words"));
+    Some(text).filter(|text| !text.trim().is_empty()).ok_or_else(empty)
+}
+
+/// What a type of this crate says about a value that it does not allow.
+pub(crate) fn wrong(kind: &str, message: impl Display, help: impl Display) -> String {
+    format!("{kind}\n{message}\n{help}")
+}
+
+/// The names that are known, and the one that was perhaps meant.
+pub(crate) fn suggestion(written: &str, known: &[&str]) -> String {
+    let meant = fairpace_cc::nearest(written, known.iter().copied());
+    let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+    format!("{meant}Known are {}", known.join(", "))
+}
+
+/// A file or folder that cannot be read.
+pub(crate) fn unreadable(path: &Path, about: &'static str, error: &io::Error, help: &str) -> Invalid {
+    let problem = Problem::of(about, "file", "", format!("cannot read it: {error}"), help);
     Invalid { problems: vec![problem.in_file(path.display().to_string())] }
 }

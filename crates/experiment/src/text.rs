@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::on_kernel;
-use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, CriterionRecord, Record, Spread};
+use crate::record::{AlgorithmRecord, CriterionRecord, Record, Spread};
 use crate::score::score;
 
 impl Record {
@@ -16,21 +16,22 @@ impl Record {
             if !group.title.is_empty() {
                 let _ = writeln!(text, "{}", group.title);
             }
-            text.push_str(&self.scorecard_text(&group.criteria));
-            text.push('\n');
+            let _ = writeln!(text, "{}", self.scorecard_text(&group.criteria));
         }
         if failing {
             self.criteria.iter().for_each(|criterion| text.push_str(&numbers(criterion)));
         }
         text.push_str(&on_kernel::text(self));
-        text.push_str(&self.medians());
+        for criterion in &self.criteria {
+            for algorithm in criterion.algorithms.iter().filter(|of| self.asked.contains(&of.cc)) {
+                let said = algorithm.medians.iter().map(|of| of.of_median());
+                said.for_each(|said| text.push_str(&format!("{} {}: {said}\n", criterion.id, algorithm.cc)));
+            }
+        }
         for cc in &self.asked {
             let sum = score(&self.criteria, cc);
-            let _ = writeln!(
-                text,
-                "{cc} passes {} of {} criteria; {} of {} cases pass",
-                sum.passed, sum.criteria, sum.hold, sum.cases
-            );
+            let _ =
+                writeln!(text, "{cc} passes {} criteria; {} cases pass", sum.of_criteria(), sum.of_cases());
         }
         let Self { runs, simulated, wall_s, form, .. } = self;
         let _ = writeln!(
@@ -41,44 +42,29 @@ impl Record {
         text
     }
 
-    /// The conditions of medians, of the algorithms that were asked for.
-    fn medians(&self) -> String {
-        let of_asked = |criterion: &CriterionRecord| {
-            let asked = criterion.algorithms.iter().filter(|algorithm| self.asked.contains(&algorithm.cc));
-            let said = |of: &ConditionRecord, cc: &str| format!("{} {cc}: {}\n", criterion.id, median(of));
-            asked.flat_map(|algorithm| algorithm.medians.iter().map(|of| said(of, &algorithm.cc))).collect()
-        };
-        self.criteria.iter().map(|criterion| -> String { of_asked(criterion) }).collect()
-    }
-
     /// "  5.1.1a Undelivered packets    ✓ 8   3/8".
     fn scorecard_text(&self, criteria: &[&CriterionRecord]) -> String {
         let names = self.algorithms();
-        let label = |criterion: &CriterionRecord| format!("{} {}", criterion.id, criterion.title);
-        let aside = self.criteria.iter().map(|criterion| label(criterion).chars().count()).max().unwrap_or(0);
-        let width = |cc: &&str| cc.chars().count().max(8) + 2;
-        let mut text = format!("  {:aside$}", "");
-        names.iter().for_each(|cc| text.push_str(&format!("{cc:>0$}", width(cc))));
-        text.push('\n');
-        for criterion in criteria {
-            let _ = write!(text, "  {:aside$}", label(criterion));
-            for cc in &names {
-                let mark = criterion.of_algorithm(cc).map_or_else(String::new, |algorithm| algorithm.mark());
-                let _ = write!(text, "{mark:>0$}", width(cc));
-            }
-            text.push('\n');
-        }
-        text
+        let aside = self.criteria.iter().map(|of| of.label().chars().count()).max().unwrap_or(0);
+        let line = |label: &str, cells: Vec<String>| {
+            let widths = names.iter().map(|cc| cc.chars().count().max(8) + 2);
+            let cells: String =
+                cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+            format!("  {label:aside$}{cells}\n")
+        };
+        let head = line("", names.iter().map(|cc| (*cc).to_owned()).collect());
+        let rows = criteria.iter().map(|of| line(&of.label(), names.iter().map(|cc| of.mark(cc)).collect()));
+        std::iter::once(head).chain(rows).collect()
     }
 }
 
 /// A row for each algorithm, and below it each case that fails.
 fn numbers(criterion: &CriterionRecord) -> String {
     let asked: Vec<_> = criterion.conditions.iter().map(|asked| asked.text.as_str()).collect();
-    let mut text = format!("{} {}: {}\n", criterion.id, criterion.title, asked.join("; "));
+    let mut text = format!("{}: {}\n", criterion.label(), asked.join("; "));
     for algorithm in &criterion.algorithms {
         text.push_str(&row(algorithm));
-        algorithm.medians.iter().for_each(|of| text.push_str(&format!("      {}\n", median(of))));
+        algorithm.medians.iter().for_each(|of| text.push_str(&format!("      {}\n", of.of_median())));
         text.push_str(&failures(algorithm));
     }
     text + "\n"
@@ -92,13 +78,9 @@ fn row(algorithm: &AlgorithmRecord) -> String {
         let counts: Vec<_> = conditions.iter().map(|of| format!("{} {}", of.name, of.hold)).collect();
         let _ = write!(text, "  {}", counts.join(", "));
     }
+    let spread = |of: &Spread| format!("{} {}", of.metric.name(), of.cell());
     let _ = writeln!(text, " | {}", metrics.iter().map(spread).collect::<Vec<_>>().join(" | "));
     text
-}
-
-/// "jain 0.720, 0.190": median and worst; both ends where neither is the worse one.
-fn spread(of: &Spread) -> String {
-    format!("{} {}", of.metric.name(), of.cell())
 }
 
 impl Spread {
@@ -115,35 +97,14 @@ impl Spread {
 
 /// The cases that fail, the worst first.
 fn failures(algorithm: &AlgorithmRecord) -> String {
-    let mut failing: Vec<&CaseRecord> = algorithm.results.iter().filter(|result| !result.holds).collect();
-    failing.sort_by(|a, b| b.miss.total_cmp(&a.miss));
+    let failing = algorithm.failing();
     let width = failing.iter().map(|result| result.case.chars().count()).max().unwrap_or(0);
-    let line = |result: &&CaseRecord| {
-        let conditions: Vec<_> = result.conditions.iter().filter(|of| !of.holds).map(failed).collect();
-        let numbers: Vec<_> = result
-            .metrics
-            .iter()
-            .map(|(metric, value)| format!("{} {}", metric.name(), metric.shown(*value)))
-            .collect();
-        format!(
-            "      {:width$}  {}  [seed {}: {}]\n",
-            result.case,
-            conditions.join(", "),
-            result.seed,
-            numbers.join(", ")
-        )
-    };
-    failing.iter().map(line).collect()
-}
-
-/// "median over all cases: short queue passes, queue_ms 3.30 (< 5)".
-pub(crate) fn median(of: &ConditionRecord) -> String {
-    let ends = if of.holds { "passes" } else { "fails" };
-    let value = of.metric.shown(of.value);
-    format!("median over all cases: {} {ends}, {} {value} ({})", of.name, of.metric.name(), of.bounds_shown())
-}
-
-/// "fair 0.812 (>= 0.95)".
-pub(crate) fn failed(of: &ConditionRecord) -> String {
-    format!("{} {} ({})", of.name, of.metric.shown(of.value), of.bounds_shown())
+    let mut text = String::new();
+    for result in failing {
+        let numbers = result.metrics.iter().map(|(of, value)| format!("{} {}", of.name(), of.shown(*value)));
+        let numbers = numbers.collect::<Vec<_>>().join(", ");
+        let (case, seed, failed) = (&result.case, result.seed, result.failed());
+        let _ = writeln!(text, "      {case:width$}  {failed}  [seed {seed}: {numbers}]");
+    }
+    text
 }

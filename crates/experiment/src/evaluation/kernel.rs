@@ -1,6 +1,6 @@
 //! The cases that real flows can show, on the running kernel, beside their simulations.
 
-use crate::{Case, KernelRecord, Measured, Record, judge};
+use crate::{Case, KernelRecord, Record};
 use fairpace_kernel::Features;
 use fairpace_results::{Run, Series, Summary};
 use fairpace_scenario::{Scenario, Target};
@@ -39,7 +39,7 @@ pub(super) fn measure(
             number += 1;
             let label = format!("{number} of {all}: {cc} {}", case.scenario.title);
             let summary = one(evaluation, case, &release, &label, signals)?;
-            result.kernel = Some(KernelRecord::of(case, summary.map(|summary| judged(case, &summary))));
+            result.kernel = Some(KernelRecord::of(case, summary.map(|summary| case.judged(&summary))));
         }
     }
     Ok(())
@@ -72,8 +72,4 @@ fn one(
         Err(failure) if failure.is_disturbance() => Ok(None),
         Err(failure) => Err(failure),
     }
-}
-
-fn judged(case: &Case, summary: &Summary) -> crate::Judged {
-    judge(&case.checks, summary.seed, Measured::of(&case.scenario, summary, case.available))
 }

@@ -1,6 +1,6 @@
 //! Cases with the runs by which they are judged.
 
-use crate::{AlgorithmRecord, Case, CaseRecord, Check, Criterion, Judged, Measured, judge};
+use crate::{AlgorithmRecord, Case, CaseRecord, Criterion, Judged, Measured, judge};
 use fairpace_results::Summary;
 use fairpace_scenario::Scenario;
 
@@ -59,31 +59,25 @@ impl Works {
     /// are in the order in which the works were added, each with the index of its criterion in `criteria`.
     #[must_use]
     pub fn judged(&self, summaries: &[Summary], criteria: &[&Criterion]) -> Vec<(usize, AlgorithmRecord)> {
-        let record = |work: &Work| {
-            let medians =
-                criteria.get(work.criterion).map(|criterion| criterion.medians()).unwrap_or_default();
-            (work.criterion, of_one(work, summaries, &medians))
-        };
-        self.works.iter().map(record).collect()
+        let mut records = Vec::new();
+        for Work { criterion, cc, cases, seeds, first_run } in &self.works {
+            let seeds = *seeds as usize;
+            let runs = &summaries[*first_run..first_run + cases.len() * seeds];
+            let result = |(case, runs): (&Case, &[Summary])| {
+                CaseRecord::of(case, &runs.iter().map(|run| case.judged(run)).collect::<Vec<_>>())
+            };
+            let results = cases.iter().zip(runs.chunks(seeds.max(1))).filter_map(result).collect();
+            let cpu_s = runs.iter().map(|run| run.cost.cpu_s).filter(|cost| cost.is_finite()).sum();
+            let medians = criteria.get(*criterion).map(|of| of.medians()).unwrap_or_default();
+            records.push((*criterion, AlgorithmRecord::of(cc.clone(), cpu_s, results, &medians)));
+        }
+        records
     }
 }
 
-/// Judges an algorithm at a criterion.
-fn of_one(work: &Work, summaries: &[Summary], medians: &[Check]) -> AlgorithmRecord {
-    let Work { cc, cases, seeds, first_run, .. } = work;
-    let (seeds, first_run) = (*seeds as usize, *first_run);
-    let mut results = Vec::new();
-    for (number, case) in cases.iter().enumerate() {
-        let first = first_run + number * seeds;
-        let runs: Vec<Judged> =
-            summaries[first..first + seeds].iter().map(|summary| judged(case, summary)).collect();
-        results.extend(CaseRecord::of(case, &runs));
+impl Case {
+    /// Compares what a run of it measured with its conditions.
+    pub(super) fn judged(&self, summary: &Summary) -> Judged {
+        judge(&self.checks, summary.seed, Measured::of(&self.scenario, summary, self.available))
     }
-    let runs = &summaries[first_run..first_run + cases.len() * seeds];
-    let cpu_s = runs.iter().map(|run| run.cost.cpu_s).filter(|cost| cost.is_finite()).sum();
-    AlgorithmRecord::of(cc.clone(), cpu_s, results, medians)
-}
-
-fn judged(case: &Case, summary: &Summary) -> Judged {
-    judge(&case.checks, summary.seed, Measured::of(&case.scenario, summary, case.available))
 }

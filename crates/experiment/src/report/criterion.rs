@@ -5,8 +5,7 @@ use maud::{Markup, html};
 use super::anchor;
 use super::strips::strips;
 use crate::on_kernel::table;
-use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, CriterionRecord, Record};
-use crate::text::median;
+use crate::record::{AlgorithmRecord, CriterionRecord, Record};
 
 /// Columns of the table of cases that fail.
 const HEADS: [&str; 6] = ["case", "condition", "worst seed", "median seed", "bound", "seeds that pass"];
@@ -17,7 +16,7 @@ pub(super) fn section(record: &Record, criterion: &CriterionRecord) -> Markup {
         record.asked.iter().filter_map(|cc| criterion.of_algorithm(cc)).collect();
     html! {
         section.criterion id=(anchor(criterion)) {
-            h3 { (criterion.id) " " (criterion.title) }
+            h3 { (criterion.label()) }
             p { (criterion.asks) " " (criterion.why) }
             @if !criterion.fails.is_empty() { p { "What it means to fail: " (criterion.fails) } }
             ul {
@@ -44,20 +43,16 @@ fn verdict(algorithm: &AlgorithmRecord) -> Markup {
             @if algorithm.passes() { (cc) " passes: all " (cases) " cases pass." }
             @else { (cc) " fails: " (hold) " of " (cases) " cases pass, " (at_median) " with most seeds." }
         }
-        @for of in medians { p { (median(of)) } }
+        @for of in medians { p { (of.of_median()) } }
     }
 }
 
 /// The cases that fail, the worst first.
 fn failing(algorithm: &AlgorithmRecord) -> Markup {
-    let mut failing: Vec<&CaseRecord> = algorithm.results.iter().filter(|result| !result.holds).collect();
-    failing.sort_by(|a, b| b.miss.total_cmp(&a.miss));
+    let failing = algorithm.failing();
     if failing.is_empty() {
         return html! {};
     }
-    let not_held = |case: &CaseRecord| -> Vec<ConditionRecord> {
-        case.conditions.iter().filter(|of| !of.holds).cloned().collect()
-    };
     html! {
         details {
             summary { (algorithm.cc) ": the " (failing.len()) " cases that fail, the worst first" }
@@ -66,7 +61,7 @@ fn failing(algorithm: &AlgorithmRecord) -> Markup {
                     thead { tr { @for head in HEADS { th { (head) } } } }
                     tbody {
                         @for case in failing {
-                            @for of in not_held(case) {
+                            @for of in case.conditions.iter().filter(|of| !of.holds) {
                                 tr {
                                     td { (case.case) }
                                     td { (of.name) }

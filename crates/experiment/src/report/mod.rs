@@ -52,8 +52,8 @@ impl Record {
                 @let sum = score(&self.criteria, cc);
                 dl.facts {
                     div { dt { "Algorithm" } dd { (cc) } }
-                    div { dt { "Criteria passed" } dd { (sum.passed) " of " (sum.criteria) } }
-                    div { dt { "Cases that pass" } dd { (sum.hold) " of " (sum.cases) } }
+                    div { dt { "Criteria passed" } dd { (sum.of_criteria()) } }
+                    div { dt { "Cases that pass" } dd { (sum.of_cases()) } }
                     div { dt { "Form" } dd { (self.form) } }
                     div { dt { "Simulations" } dd { (self.runs) } }
                 }
@@ -66,6 +66,9 @@ impl Record {
         let names = self.algorithms();
         let columns = names.len() + 1;
         let class = |cc: &str| if self.asked.iter().any(|asked| asked == cc) { "asked" } else { "" };
+        let sums = |name: &str, sum: &dyn Fn(&str) -> String| {
+            html! { td.name { (name) } @for cc in &names { td class=(class(cc)) { (sum(cc)) } } }
+        };
         html! {
             table.scores {
                 thead { tr {
@@ -77,37 +80,15 @@ impl Record {
                         tr.section { th.name colspan=(columns) { (heading(group)) } }
                         @for criterion in &group.criteria {
                             tr {
-                                td.name {
-                                    a href={ "#" (anchor(criterion)) } {
-                                        (criterion.id) " " (criterion.title)
-                                    }
-                                }
+                                td.name { a href={ "#" (anchor(criterion)) } { (criterion.label()) } }
                                 @for cc in &names { (cell(criterion, cc, class(cc))) }
                             }
                         }
-                        tr.sum {
-                            td.name { "passed" }
-                            @for cc in &names {
-                                @let sum = score(group.criteria.iter().copied(), cc);
-                                td class=(class(cc)) { (sum.passed) " of " (sum.criteria) }
-                            }
-                        }
+                        tr.sum { (sums("passed", &|cc| score(group.criteria.iter().copied(), cc).of_criteria())) }
                     }
                     tr.section { th.name colspan=(columns) { "All criteria" } }
-                    tr {
-                        td.name { "passed" }
-                        @for cc in &names {
-                            @let sum = score(&self.criteria, cc);
-                            td class=(class(cc)) { (sum.passed) " of " (sum.criteria) }
-                        }
-                    }
-                    tr {
-                        td.name { "cases that pass" }
-                        @for cc in &names {
-                            @let sum = score(&self.criteria, cc);
-                            td class=(class(cc)) { (sum.hold) " of " (sum.cases) }
-                        }
-                    }
+                    tr { (sums("passed", &|cc| score(&self.criteria, cc).of_criteria())) }
+                    tr { (sums("cases that pass", &|cc| score(&self.criteria, cc).of_cases())) }
                 }
             }
         }
