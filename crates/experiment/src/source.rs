@@ -25,6 +25,9 @@ pub struct Source {
     pub text: String,
 }
 
+/// The path of a key, and where the key and its value are in the text.
+type Place = (String, [Range<usize>; 2]);
+
 impl Source {
     /// Reads a file; `help` says where such files are.
     ///
@@ -110,14 +113,14 @@ impl Source {
     }
 
     /// Each key with its own place and that of its value.
-    fn places(&self) -> Result<Vec<(String, [Range<usize>; 2])>, toml::de::Error> {
+    fn places(&self) -> Result<Vec<Place>, toml::de::Error> {
         let mut places = Vec::new();
         add_places(&DeValue::Table(DeTable::parse(&self.text)?.into_inner()), "", &mut places);
         Ok(places)
     }
 }
 
-fn add_places(within: &DeValue<'_>, at: &str, places: &mut Vec<(String, [Range<usize>; 2])>) {
+fn add_places(within: &DeValue<'_>, at: &str, places: &mut Vec<Place>) {
     let mut add = |name: &str, place: Range<usize>, value: &Spanned<DeValue<'_>>| {
         let key = if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
         places.push((key.clone(), [place, value.span()]));

@@ -5,7 +5,7 @@
 //! [`run`] simulates a scenario, [`table`] hands its series and results to data frames through the Arrow C
 //! data interface, [`error`] turns errors into exceptions with the words of the command line, [`interrupt`]
 //! lets Ctrl-C end a run. [`evaluate`] and [`duels`] perform many runs, with arguments that the parser of the
-//! command line reads ([`arguments`]), and [`gym`] steps environments for reinforcement learning. [`rows`]
+//! command line reads, and [`gym`] steps environments for reinforcement learning. [`rows`]
 //! makes many runs of a sweep, and [`row_table`] puts their results in tables. Python's lock is released
 //! while anything is simulated.
 //!

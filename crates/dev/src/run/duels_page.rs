@@ -38,7 +38,10 @@ pub(crate) fn generated(record: &Record) -> String {
 /// A duel as a row sees it; the flag is set where the row is its column.
 type Met<'a> = (&'a Duel, bool);
 
-const TABLES: [(&str, fn(Met<'_>) -> String); 3] = [
+/// What a table shows of two algorithms that met.
+type Shown = fn(Met<'_>) -> String;
+
+const TABLES: [(&str, Shown); 3] = [
     ("Share of the row against the column, %", |met| {
         let wide = met.0.share_range.is_some_and(|[least, most]| most - least > WIDE);
         format!("{}{}", if wide { "~" } else { "" }, percent(share(met), 0))

@@ -1,9 +1,9 @@
 //! `fairpace-dev abuse`: starts the real `fairpace` thousands of times with hostile input and judges each
 //! invocation.
 //!
-//! [`hostile`] has values, and a module for each class ([`keys`], [`files`], [`arguments`], [`out`],
-//! [`environment`], [`signals`], [`kernel`]) makes [`case`]s of them, from the seed alone. [`perform`] runs a
-//! case in a [`scratch`] directory of its own, [`judge`](mod@judge) has the rules, and [`report`] groups what
+//! `hostile` has values, and a module for each class (`keys`, `files`, `arguments`, `out`,
+//! `environment`, `signals`, `kernel`) makes `case`s of them, from the seed alone. `perform` runs a
+//! case in a `scratch` directory of its own, `judge` has the rules, and `report` groups what
 //! violates them.
 
 mod arguments;

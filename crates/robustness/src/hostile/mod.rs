@@ -3,7 +3,7 @@
 //! `hostile.h` is one algorithm, and its parameters say what it decides: the numbers from 0 on are 0, 1,
 //! 2^32 - 1 and 2^31 - 2 in all fields of every call, for each kind of algorithm, and then random values
 //! from the number as a seed. So an object per kind, compiled once, is as many hostile headers as there are
-//! numbers, also where there is no compiler. [`flows`] runs them on the running kernel and judges what
+//! numbers, also where there is no compiler. `flows` runs them on the running kernel and judges what
 //! happens.
 
 pub mod flows;

@@ -1,7 +1,7 @@
 //! `fairpace-dev soak`: loads, replaces and takes out algorithms while a thousand connections send checked
 //! data.
 //!
-//! [`path`] has two hosts of our own, [`traffic`] the connections, [`operator`] the commands, of which some
+//! `path` has two hosts of our own, `traffic` the connections, `operator` the commands, of which some
 //! are killed at a random moment. In the end all data has arrived, the kernel's log is clean, and nothing of
 //! ours is left. No host but these two is touched: the BPF file system, too, is their own.
 

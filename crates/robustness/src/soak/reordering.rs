@@ -1,7 +1,7 @@
 //! `fairpace-dev soak --reordering`: each algorithm for a time over a path that reorders packets.
 //!
 //! Reordering makes senders reduce and undo all the time, so that the kernel uses what `ssthresh` and
-//! `undo_cwnd` return. Each ACK is looked at: a cwnd outside of [`CWND_PKTS`] is no algorithm's. On a kernel
+//! `undo_cwnd` return. Each ACK is looked at: a cwnd outside of `CWND_PKTS` is no algorithm's. On a kernel
 //! that skips programs such a cwnd is shown and not judged.
 
 use std::io;
