@@ -113,8 +113,8 @@ fn tables(record: &Record) -> String {
         let (samples, events) = (found.samples_not_compared, found.lost_events);
         let (not_compared, late) = (found.lost_events_not_compared, found.lost_events_late);
         format!(
-            "{path} | {goodput_mbps:.1} | {acks} | {samples} | {events} | {not_compared} | {late} | {loss_tests} \
-             | {loss_tests_wrong}"
+            "{path} | {goodput_mbps:.1} | {acks} | {samples} | {events} | {not_compared} | {late} \
+             | {loss_tests} | {loss_tests_wrong}"
         )
     };
     format!(

@@ -64,7 +64,7 @@ impl Metric {
     pub const ALWAYS: [Self; 6] =
         [Self::Jain, Self::Utilization, Self::QueueMs, Self::Loss, Self::LeastMbps, Self::MostMbps];
 
-    /// Its name in files and records, of which flows it is, whether less is worse (`None` if neither side is),
+    /// Its name in files and records, of which flows it is, whether less is worse (`None`: neither side is),
     /// and decimals. With two of them it may be far above 1.
     const fn row(self) -> (&'static str, Of, Option<bool>, usize) {
         match self {

@@ -2,8 +2,13 @@
 //! its seed, the hash of its scenario, what is measured, and the commit of the program that ran it. Figures
 //! read such files ([`crate::table`]), so what takes hours is computed once.
 //!
-//! ```toml [[run]] name = "rates" scenario = "two-senders.toml" sweep = { title = "rate", axis = [{ name =
-//! "rate", point = [{ at = "1gbit", set = ["link.rate=1gbit"] }] }] }
+//! ```toml
+//! [[run]]
+//! name = "rates"
+//! scenario = "two-senders.toml"
+//! [run.sweep]
+//! title = "rate"
+//! axis = [{ name = "rate", point = [{ at = "1gbit", set = ["link.rate=1gbit"] }] }]
 //!
 //! [[table]]
 //! name = "jumbo"

@@ -1,5 +1,5 @@
 //! Records on disk: `reproduction/results/PAPER/FIGURE.json`. A record holds what cannot be recomputed: for
-//! each check its measured numbers, by a hash of the scenarios, the measure and the bound ([`Keys`]), and the
+//! each check its measured numbers, by a hash of the scenarios, the measure and the bound (`Keys`), and the
 //! curves of real flows. Words and simulated curves are never in it. No number in it is typed by hand.
 
 use std::collections::BTreeMap;

@@ -96,7 +96,8 @@ fn reordering(kernels: &[Kernel]) -> String {
         let Reordered { algorithm, acks, samples, recoveries, undos, failures, .. } = result;
         let ((least, most), failures) = (result.cwnd_pkts, failures.len());
         format!(
-            "{series} | {algorithm} | {acks} | {least} to {most} | {samples} | {recoveries} | {undos} | {failures}"
+            "{series} | {algorithm} | {acks} | {least} to {most} | {samples} | {recoveries} | {undos} \
+             | {failures}"
         )
     };
     let results = kernels.iter().flat_map(|kernel| {
@@ -177,8 +178,8 @@ fn instructions(kernels: &[&Kernel]) -> String {
     let header: Vec<String> =
         std::iter::once("algorithm".to_owned()).chain(kernels.iter().map(release)).collect();
     format!(
-        "## Instructions of the verifier\n\nThe sum over all programs of an algorithm. The limit is a million for \
-         each program.\n\n{}",
+        "## Instructions of the verifier\n\nThe sum over all programs of an algorithm. The limit is a million \
+         for each program.\n\n{}",
         table(&header.join(" | "), Algorithm::all().map(row))
     )
 }

@@ -84,7 +84,8 @@ impl Record {
                                 @for cc in &names { (cell(criterion, cc, class(cc))) }
                             }
                         }
-                        tr.sum { (sums("passed", &|cc| score(group.criteria.iter().copied(), cc).of_criteria())) }
+                        @let of = |cc: &str| score(group.criteria.iter().copied(), cc).of_criteria();
+                        tr.sum { (sums("passed", &of)) }
                     }
                     tr.section { th.name colspan=(columns) { "All criteria" } }
                     tr { (sums("passed", &|cc| score(&self.criteria, cc).of_criteria())) }
