@@ -178,8 +178,8 @@ fn instructions(kernels: &[&Kernel]) -> String {
     let header: Vec<String> =
         std::iter::once("algorithm".to_owned()).chain(kernels.iter().map(release)).collect();
     format!(
-        "## Instructions of the verifier\n\nThe sum over all programs of an algorithm. The limit is a million \
-         for each program.\n\n{}",
+        "## Instructions of the verifier\n\nThe sum over all programs of an algorithm. The limit is a \
+         million for each program.\n\n{}",
         table(&header.join(" | "), Algorithm::all().map(row))
     )
 }
