@@ -217,10 +217,10 @@ fn status_counts_what_the_kernel_did_not_take_from_a_header() {
     place.run(&["unload", &kernel_name]).succeeds();
 }
 
-/// Sends a megabyte over loopback.
+/// Sends sixteen megabytes over loopback.
 fn transfer(kernel_name: &str) {
-    /// As [`transfer`] says.
-    const BYTES: usize = 1 << 20;
+    /// Bytes: enough for many ACKs, however few a receiver sends that reads whole buffers.
+    const BYTES: usize = 16 << 20;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     setsockopt(&sender, TcpCongestion, &kernel_name.into()).unwrap();

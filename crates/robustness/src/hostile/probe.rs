@@ -106,7 +106,8 @@ mod tests {
         let silent = address(free(UdpSocket::bind("127.0.0.1:0")));
         let answering = address(free(UdpSocket::bind("127.0.0.1:0")));
         echo(answering).unwrap();
-        let (answered, unanswered) = (Probe::start(answering).unwrap(), Probe::start(silent).unwrap());
+        // the silent one first: an echo that comes at once is then younger in any case
+        let (unanswered, answered) = (Probe::start(silent).unwrap(), Probe::start(answering).unwrap());
         let begun = Instant::now();
         while answered.shared.answered_ns.load(Ordering::Relaxed) == 0 {
             assert!(begun.elapsed() < Duration::from_secs(10), "no echo arrives");
