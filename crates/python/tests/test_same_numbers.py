@@ -22,9 +22,9 @@ SHORTER = {"duration": "400ms", "interval": "10ms", "window.from": "100ms", "win
 """For paths of 10 Gbit/s."""
 
 FILES = sorted((ROOT / "scenarios").rglob("*.toml"))
-FIGURES = sorted(
-    path for path in (ROOT / "reproduction").rglob("*.toml") if path.name not in ("figure.toml", "paper.toml")
-)
+# files that are no scenarios: figures, papers, and the experiment that writes the tables of the grid
+NO_SCENARIOS = ("figure.toml", "paper.toml", "grid.toml")
+FIGURES = sorted(path for path in (ROOT / "reproduction").rglob("*.toml") if path.name not in NO_SCENARIOS)
 
 
 def without_commit(text: str) -> str:
