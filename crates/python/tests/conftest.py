@@ -31,8 +31,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 IS_REQUIRED = os.environ.get("FAIRPACE_REQUIRE_KERNEL") == "1"
 """Whether what would be skipped is a failure, as in CI."""
 
-NOT_REQUIRED = ("no pyright, which needs node",)
-"""Why tests may be skipped in CI, too: pyright fetches itself, without a hash."""
+IS_LONG = "FAIRPACE_LONG" in os.environ
+"""Whether tests may take many minutes, as ``make nightly`` lets them."""
+
+ONLY_NIGHTLY = "FAIRPACE_LONG=1, as `make nightly` has it, runs it"
+
+NOT_REQUIRED = ("no pyright, which needs node", ONLY_NIGHTLY)
+"""Why tests may be skipped in CI, too: pyright fetches itself, without a hash; what is long is `make nightly`'s."""
 
 
 def _required(report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -143,10 +148,7 @@ def counted_meanwhile(call: Callable[[], object]) -> int:
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="SKIPPED: no clang")
 """Of tests that load a header."""
 
-IS_LONG = "FAIRPACE_LONG" in os.environ
-"""Whether tests may take many minutes, as `make nightly` lets them."""
-
-long = pytest.mark.skipif(not IS_LONG, reason="FAIRPACE_LONG=1, as `make nightly` has it, runs it")
+long = pytest.mark.skipif(not IS_LONG, reason=ONLY_NIGHTLY)
 """Of tests that take minutes."""
 
 
