@@ -35,12 +35,7 @@ papers       260   every figure of the papers simulated again: the committed ver
 conform       15   other BBRs beside the test cases of the IETF draft: the committed table"
 
 # What differs from the commit, but for lines that name a commit: generated pages and records say which one made them.
-changes() { git diff "$@" --ignore-matching-lines='[0-9a-f]{40}' HEAD; }
-
-# Of each figure as it is recorded, without the CPU time of its runs.
-verdicts() {
-	cargo run --release --quiet --locked --package fairpace-dev -- reproduce --list --json | grep -v '"cost_s":'
-}
+changes() { git diff --ignore-matching-lines='[0-9a-f]{40}' HEAD "$@"; }
 
 perform() {
 	case $1 in
@@ -53,7 +48,7 @@ perform() {
 	python) FAIRPACE_LONG=1 make python ;;
 	hostile) make kernels ARGS="--only 6.12 --only 6.18 --hostile 212" ;;
 	experiments) make duels tables leaderboard evaluate level-theory level-evidence && changes --exit-code ;;
-	papers) before=$(verdicts) && make reproduce && diff <(echo "$before") <(verdicts) ;;
+	papers) make reproduce && changes --exit-code -- reproduction/results ;;
 	conform) make conform && changes --exit-code ;;
 	packages) INSTALL=1 ONLY=deb scripts/packages.sh amd64 && make packages-test ;;
 	esac
