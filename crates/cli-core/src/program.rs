@@ -8,9 +8,12 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use fairpace_scenario::{clipped, visible};
 use signal_hook::consts::SIGXFSZ;
 
-use fairpace_scenario::{clipped, visible};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::Global;
 use crate::failure::{Exit, Failure};
@@ -183,15 +186,16 @@ fn set_up_messages(global: Global) {
         let options = if is_terminal { options } else { options.width(WIDTH) };
         Box::new(options.build())
     }));
-    let default = if global.quiet { "error" } else { "warn" };
-    let filter =
-        tracing_subscriber::EnvFilter::try_from_env("FAIRPACE_LOG").unwrap_or_else(|_| default.into());
+    let default = if global.quiet { LevelFilter::ERROR } else { LevelFilter::WARN };
+    let asked = std::env::var("FAIRPACE_LOG").ok().and_then(|targets| targets.parse::<Targets>().ok());
     let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(|| Safe(io::stderr()))
         .with_ansi(false)
         .without_time()
         .with_target(false)
+        .finish()
+        .with(asked.unwrap_or_else(|| Targets::new().with_default(default)))
         .try_init();
 }
 

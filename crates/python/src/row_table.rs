@@ -329,10 +329,9 @@ impl Outcomes<'_> {
 fn results(which: Results, summary: Summary) -> Result<Columns, Error> {
     let run = Run { summary, series: Series::default(), notes: Vec::new() };
     let table = which.table(&RunInfo::default(), &run).map_err(text)?;
-    let batch = concat_batches(&table.schema(), table.batches()).map_err(text)?;
     let names = table.schema();
     let names = names.fields().iter().map(|field| field.name().clone());
-    Ok(names.zip(batch.columns().iter().cloned()).collect())
+    Ok(names.zip(table.batch().columns().iter().cloned()).collect())
 }
 
 /// The schema has no metadata: their order in a file would differ from run to run.

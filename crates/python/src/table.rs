@@ -42,9 +42,9 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         // columns are counted references: this copies none
-        let batches: Vec<_> = self.0.batches().iter().cloned().map(Ok).collect();
+        let batch = Ok(self.0.batch().clone());
         let reader: Box<dyn RecordBatchReader + Send> =
-            Box::new(RecordBatchIterator::new(batches, self.0.schema()));
+            Box::new(RecordBatchIterator::new([batch], self.0.schema()));
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
     }
 

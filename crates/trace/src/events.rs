@@ -12,13 +12,11 @@
 use std::collections::HashMap;
 use std::mem;
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow_array::{Float64Array, StringArray, UInt32Array};
-use arrow_schema::DataType::{self, Float64, UInt32, Utf8};
 use fairpace_results::observer::{ConnectionId, Content, LinkEvent, Packet, SenderState};
 
-use crate::table::{ArrowTable, BATCH_ROWS, ParquetFile, Rows};
+use crate::table::Kind::{Float64, UInt32, Utf8};
+use crate::table::{BATCH_ROWS, Column, Named, ParquetFile, Rows};
 use crate::{Error, RunInfo, ca_state};
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,7 +45,7 @@ impl Last {
     const INITIAL: Last = Last { phase: -1, ca_state: 0, timeouts: 0, undos: 0, is_completed: false };
 }
 
-const COLUMNS: [(&str, DataType); 8] = [
+const COLUMNS: [Named; 8] = [
     ("t_s", Float64),
     ("flow", Utf8),
     ("connection", UInt32),
@@ -77,14 +75,15 @@ impl Events<ParquetFile> {
     }
 }
 
-impl Events<ArrowTable> {
-    pub(crate) fn in_memory(run_info: &RunInfo) -> Self {
-        Self::to(ArrowTable::new(&COLUMNS, run_info))
+#[cfg(feature = "arrow")]
+impl Events<crate::table::Batch> {
+    pub(crate) fn in_memory() -> Self {
+        Self::to(crate::table::Batch::new(&COLUMNS))
     }
 
-    pub(crate) fn into_table(mut self, run_info: &RunInfo) -> Result<ArrowTable, Error> {
+    pub(crate) fn into_table(mut self, run_info: &RunInfo) -> Result<crate::ArrowTable, Error> {
         self.write(run_info)?;
-        Ok(self.table)
+        crate::ArrowTable::of(self.table, run_info)
     }
 }
 
@@ -171,17 +170,16 @@ impl<T: Rows> Events<T> {
     fn write(&mut self, run_info: &RunInfo) -> Result<(), Error> {
         let mut rows = mem::take(&mut self.rows);
         rows.sort_by_key(|event| event.at_ns);
-        let rows = || rows.iter();
-        let link = |event: &Event| run_info.links.get(event.link? as usize).cloned();
+        let link = |event: &Event| run_info.links.get(event.link? as usize).map(String::as_str);
         self.table.write(vec![
-            Arc::new(Float64Array::from_iter_values(rows().map(|event| event.at_ns as f64 / 1e9))),
-            Arc::new(StringArray::from_iter_values(rows().map(|event| run_info.flow(event.connection)))),
-            Arc::new(UInt32Array::from_iter_values(rows().map(|event| event.connection.index))),
-            Arc::new(StringArray::from_iter_values(rows().map(|event| event.what))),
-            Arc::new(StringArray::from_iter(rows().map(link))),
-            Arc::new(StringArray::from_iter(rows().map(|event| event.from))),
-            Arc::new(StringArray::from_iter(rows().map(|event| event.to))),
-            Arc::new(Float64Array::from_iter(rows().map(|event| event.value))),
+            Column::Float64(rows.iter().map(|event| Some(event.at_ns as f64 / 1e9)).collect()),
+            Column::texts(rows.iter().map(|event| Some(run_info.flow(event.connection)))),
+            Column::UInt32(rows.iter().map(|event| Some(event.connection.index)).collect()),
+            Column::texts(rows.iter().map(|event| Some(event.what))),
+            Column::texts(rows.iter().map(link)),
+            Column::texts(rows.iter().map(|event| event.from)),
+            Column::texts(rows.iter().map(|event| event.to)),
+            Column::Float64(rows.iter().map(|event| event.value).collect()),
         ])
     }
 }

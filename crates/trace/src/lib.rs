@@ -6,8 +6,8 @@
 //! [`Traces::failure_flag`] says when one cannot be written, and [`Traces::finish`] completes them. Memory
 //! use is small per open connection; a capture also keeps one timestamp per connection of the whole run.
 //!
-//! [`Series`], [`Results`] and [`EventRecorder`] put the same rows into memory instead, as [`ArrowTable`]s
-//! for data frames.
+//! With the feature `arrow`, `Series`, `Results` and `EventRecorder` put the same rows into memory instead, as
+//! `ArrowTable`s for data frames.
 //!
 //! The crate computes no metrics and draws no charts. Captured packets have headers but no payload. It
 //! does not depend on the simulator: any program that calls an [`Observer`] can write traces.
@@ -38,11 +38,15 @@
 #![forbid(unsafe_code)]
 #![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod capture;
 mod events;
 mod frame;
 mod qlog;
+#[cfg(feature = "arrow")]
 mod recorder;
+#[cfg(feature = "arrow")]
 mod results;
 mod series;
 mod table;
@@ -61,10 +65,13 @@ use events::Events;
 use qlog::Qlog;
 use table::ParquetFile;
 
+#[cfg(feature = "arrow")]
+pub use arrow::ArrowTable;
+#[cfg(feature = "arrow")]
 pub use recorder::EventRecorder;
+#[cfg(feature = "arrow")]
 pub use results::Results;
 pub use series::Series;
-pub use table::ArrowTable;
 
 /// The most qlog files. Each is open during the run, and systems commonly allow 1024 open files.
 pub const MOST_QLOGS: usize = 200;

@@ -3,14 +3,14 @@
 use fairpace_results::observer::{Ack, ConnectionId, LinkEvent, Observer, Packet, SenderState};
 
 use crate::events::Events;
-use crate::table::ArrowTable;
-use crate::{Error, RunInfo};
+use crate::table::Batch;
+use crate::{ArrowTable, Error, RunInfo};
 
 /// An [`Observer`] that keeps what `events.parquet` has.
 #[derive(Debug)]
 pub struct EventRecorder {
     run_info: RunInfo,
-    events: Events<ArrowTable>,
+    events: Events<Batch>,
     failed: Option<Error>,
 }
 
@@ -18,7 +18,7 @@ impl EventRecorder {
     /// Without events.
     #[must_use]
     pub fn new(run_info: RunInfo) -> Self {
-        EventRecorder { events: Events::in_memory(&run_info), run_info, failed: None }
+        EventRecorder { events: Events::in_memory(), run_info, failed: None }
     }
 
     /// The table after the run.

@@ -3,14 +3,10 @@
 //! Columns have the names and numbers of `summary.json`, rounded as there; those of a part of it begin with
 //! its name, such as `completions_p50_ms`.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
-use arrow_schema::DataType::{self, Float64, UInt64, Utf8};
 use fairpace_results::{Completions, FlowSummary, LinkSummary, MediaSummary, Run, round};
 
-use crate::table::{ArrowTable, Rows};
-use crate::{Error, RunInfo};
+use crate::table::{self, Batch, Kind, Rows};
+use crate::{ArrowTable, Error, RunInfo};
 
 /// A table of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,21 +38,21 @@ enum Read<R> {
 }
 
 impl<R> Read<R> {
-    fn kind(&self) -> DataType {
+    fn kind(&self) -> Kind {
         match self {
-            Read::Text(_) => Utf8,
-            Read::Count(_) => UInt64,
-            Read::Number(_) => Float64,
+            Read::Text(_) => Kind::Utf8,
+            Read::Count(_) => Kind::UInt64,
+            Read::Number(_) => Kind::Float64,
         }
     }
 
-    fn array(&self, records: &[R]) -> ArrayRef {
+    fn column(&self, records: &[R]) -> table::Column {
         match self {
-            Read::Text(of) => Arc::new(StringArray::from_iter_values(records.iter().map(of))),
-            Read::Count(of) => Arc::new(UInt64Array::from_iter(records.iter().map(of))),
+            Read::Text(of) => table::Column::texts(records.iter().map(|record| Some(of(record)))),
+            Read::Count(of) => table::Column::UInt64(records.iter().map(of).collect()),
             Read::Number(of) => {
                 let known = |record| of(record).filter(|x| x.is_finite()).map(round);
-                Arc::new(Float64Array::from_iter(records.iter().map(known)))
+                table::Column::Float64(records.iter().map(known).collect())
             }
         }
     }
@@ -67,9 +63,9 @@ type Column<R> = (&'static str, Read<R>);
 
 fn table<R>(columns: &[Column<R>], records: &[R], run_info: &RunInfo) -> Result<ArrowTable, Error> {
     let named: Vec<_> = columns.iter().map(|(name, read)| (*name, read.kind())).collect();
-    let mut table = ArrowTable::new(&named, run_info);
-    table.write(columns.iter().map(|(_, read)| read.array(records)).collect())?;
-    Ok(table)
+    let mut rows = Batch::new(&named);
+    rows.write(columns.iter().map(|(_, read)| read.column(records)).collect())?;
+    ArrowTable::of(rows, run_info)
 }
 
 fn transfers(flow: &FlowSummary) -> Option<&Completions> {

@@ -1,13 +1,11 @@
 //! The time series in long form: one row per point and flow, link, or pair of both.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float32Array, Float64Array, StringArray, UInt32Array};
-use arrow_schema::DataType::{self, Float32, Float64, UInt32, Utf8};
 use fairpace_results::{FlowSeries, Run};
 
-use crate::table::{ArrowTable, ParquetFile, Rows};
+use crate::table::Kind::{Float32, Float64, UInt32, Utf8};
+use crate::table::{Column, Named, ParquetFile, Rows};
 use crate::{Error, RunInfo};
 
 /// A table of the time series.
@@ -42,13 +40,14 @@ impl Series {
     ///
     /// # Errors
     /// [`Error::Table`] if vectors of the run differ in length: see [`Run::check`].
-    pub fn table(self, run_info: &RunInfo, run: &Run) -> Result<ArrowTable, Error> {
-        let mut table = ArrowTable::new(&self.columns(), run_info);
-        self.write(&mut table, run_info, run)?;
-        Ok(table)
+    #[cfg(feature = "arrow")]
+    pub fn table(self, run_info: &RunInfo, run: &Run) -> Result<crate::ArrowTable, Error> {
+        let mut rows = crate::table::Batch::new(&self.columns());
+        self.write(&mut rows, run_info, run)?;
+        crate::ArrowTable::of(rows, run_info)
     }
 
-    fn columns(self) -> Vec<(&'static str, DataType)> {
+    fn columns(self) -> Vec<Named> {
         match self {
             Series::Flows => {
                 let names = FlowSeries::default().columns().map(|(name, _)| name);
@@ -80,25 +79,22 @@ impl Series {
 }
 
 /// A column of numbers; NaN becomes null.
-fn floats<'a>(values: impl Iterator<Item = &'a f32>) -> ArrayRef {
-    Arc::new(Float32Array::from_iter(values.map(|x| (!x.is_nan()).then_some(*x))))
+fn floats(values: &[f32]) -> Column {
+    Column::Float32(values.iter().map(|x| (!x.is_nan()).then_some(*x)).collect())
 }
 
-fn times(t_s: &[f64]) -> ArrayRef {
-    Arc::new(Float64Array::from_iter_values(t_s.iter().copied()))
-}
-
-fn same(name: &str, rows: usize) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(name, rows)))
+fn times(t_s: &[f64]) -> Column {
+    Column::Float64(t_s.iter().copied().map(Some).collect())
 }
 
 fn flows(table: &mut impl Rows, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
     let t_s = &run.series.t_s;
     for (summary, flow) in run.summary.flows.iter().zip(&run.series.flows) {
-        let mut arrays = vec![times(t_s), same(&summary.name, t_s.len()), same(&summary.cc, t_s.len())];
-        arrays.extend(flow.columns().map(|(_, values)| floats(values.iter())));
-        arrays.push(Arc::new(StringArray::from_iter(flow.phase.iter().map(|phase| run_info.phase(*phase)))));
-        table.write(arrays)?;
+        let mut columns =
+            vec![times(t_s), Column::same(&summary.name, t_s.len()), Column::same(&summary.cc, t_s.len())];
+        columns.extend(flow.columns().map(|(_, values)| floats(values)));
+        columns.push(Column::texts(flow.phase.iter().map(|phase| run_info.phase(*phase))));
+        table.write(columns)?;
     }
     Ok(())
 }
@@ -113,10 +109,10 @@ fn links(table: &mut impl Rows, run: &Run) -> Result<(), Error> {
         let backlog: Vec<f32> = (0..t_s.len()).map(backlog).collect();
         table.write(vec![
             times(t_s),
-            same(&summary.name, t_s.len()),
-            floats(link.queue_delay_ms.iter()),
-            floats(backlog.iter()),
-            Arc::new(UInt32Array::from_iter_values(link.drops.iter().copied())),
+            Column::same(&summary.name, t_s.len()),
+            floats(&link.queue_delay_ms),
+            floats(&backlog),
+            Column::UInt32(link.drops.iter().copied().map(Some).collect()),
         ])?;
     }
     Ok(())
@@ -127,8 +123,8 @@ fn backlog(table: &mut impl Rows, run: &Run) -> Result<(), Error> {
     for (summary, link) in run.summary.links.iter().zip(&run.series.links) {
         for (flow, values) in run.summary.flows.iter().zip(&link.backlog_kb) {
             let rows = t_s.len();
-            let names = [same(&summary.name, rows), same(&flow.name, rows)];
-            table.write([times(t_s)].into_iter().chain(names).chain([floats(values.iter())]).collect())?;
+            let names = [Column::same(&summary.name, rows), Column::same(&flow.name, rows)];
+            table.write([times(t_s)].into_iter().chain(names).chain([floats(values)]).collect())?;
         }
     }
     Ok(())

@@ -1,0 +1,107 @@
+//! Tables in memory, in Arrow's format, for data frames.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+use crate::table::{Batch, Column, Kind, metadata};
+use crate::{Error, RunInfo, create, failed};
+
+/// A table in memory, in Arrow's format.
+#[derive(Debug, Clone)]
+pub struct ArrowTable {
+    batch: RecordBatch,
+}
+
+impl ArrowTable {
+    /// Of these rows. The metadata of its schema describe the run.
+    pub(crate) fn of(rows: Batch, run_info: &RunInfo) -> Result<Self, Error> {
+        let field = |(name, kind): &(&'static str, Kind)| Field::new(*name, data_type(*kind), true);
+        let fields: Vec<_> = rows.names.iter().map(field).collect();
+        let schema = Schema::new(fields).with_metadata(metadata(run_info).into());
+        let batch = RecordBatch::try_new(Arc::new(schema), rows.columns.into_iter().map(array).collect());
+        let batch = batch.map_err(|error| Error::Table { reason: error.to_string() })?;
+        Ok(ArrowTable { batch })
+    }
+
+    /// Names and types of the columns. The names of measured quantities end with their unit. Its metadata say
+    /// which run it is: `fairpace.commit`, `.seed`, `.scenario.hash`, `.scenario.title`.
+    #[must_use]
+    pub fn schema(&self) -> Arc<Schema> {
+        self.batch.schema()
+    }
+
+    /// The rows.
+    #[must_use]
+    pub fn batch(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// Writes it to a Parquet file, with the same metadata.
+    ///
+    /// # Errors
+    /// [`Error::Write`] if the file cannot be written.
+    pub fn write_parquet(&self, path: &Path) -> Result<(), Error> {
+        let schema = self.schema();
+        let entries = schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(entries.collect()))
+            .build();
+        let without = Arc::new(Schema::new(schema.fields().clone()));
+        let batch = self.batch.clone().with_schema(Arc::clone(&without));
+        let batch = batch.map_err(|error| failed(path, &error))?;
+        let writer = ArrowWriter::try_new(create(path)?, without, Some(properties));
+        let mut writer = writer.map_err(|error| failed(path, &error))?;
+        writer.write(&batch).map_err(|error| failed(path, &error))?;
+        let file = writer.into_inner().map_err(|error| failed(path, &error))?;
+        file.into_inner().map(drop).map_err(|error| failed(path, error.error()))
+    }
+}
+
+impl From<RecordBatch> for ArrowTable {
+    /// A table that another crate has put together.
+    fn from(batch: RecordBatch) -> Self {
+        ArrowTable { batch }
+    }
+}
+
+fn data_type(kind: Kind) -> DataType {
+    match kind {
+        Kind::Float32 => DataType::Float32,
+        Kind::Float64 => DataType::Float64,
+        Kind::UInt32 => DataType::UInt32,
+        Kind::UInt64 => DataType::UInt64,
+        Kind::Utf8 => DataType::Utf8,
+    }
+}
+
+fn array(column: Column) -> ArrayRef {
+    match column {
+        Column::Float32(values) => Arc::new(Float32Array::from(values)),
+        Column::Float64(values) => Arc::new(Float64Array::from(values)),
+        Column::UInt32(values) => Arc::new(UInt32Array::from(values)),
+        Column::UInt64(values) => Arc::new(UInt64Array::from(values)),
+        Column::Utf8(values) => {
+            // they were made of texts
+            let text = |value: &Option<_>| {
+                value
+                    .as_ref()
+                    .and_then(|text: &parquet::data_type::ByteArray| text.as_utf8().ok().map(str::to_owned))
+            };
+            Arc::new(values.iter().map(text).collect::<StringArray>())
+        }
+    }
+}
