@@ -24,7 +24,7 @@ impl ArrowTable {
     pub(crate) fn of(rows: Batch, run_info: &RunInfo) -> Result<Self, Error> {
         let field = |(name, kind): &(&'static str, Kind)| Field::new(*name, data_type(*kind), true);
         let fields: Vec<_> = rows.names.iter().map(field).collect();
-        let schema = Schema::new(fields).with_metadata(metadata(run_info).into());
+        let schema = Schema::new(fields).with_metadata(metadata(run_info));
         let batch = RecordBatch::try_new(Arc::new(schema), rows.columns.into_iter().map(array).collect());
         let batch = batch.map_err(|error| Error::Table { reason: error.to_string() })?;
         Ok(ArrowTable { batch })
