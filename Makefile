@@ -29,7 +29,7 @@ help:
 	@echo "make validation    the simulator against this kernel: docs/validation.md and -short.md (45 minutes as root, quiet machine)"
 	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
 	@echo "make validation-level  the same for LEVEL: research/level/validation.md (18 minutes)"
-	@echo "make test          all lints, tests, packages and counts; CI adds 90 seconds of abuse, and deny"
+	@echo "make test          all lints, tests, packages and counts; CI adds 30 seconds each of abuse and soak, and deny"
 	@echo "make python        the Python package: a wheel in dist, tested in a fresh virtual environment (5 minutes)"
 	@echo "make notebooks     docs/notebooks, and the controller that one of them trains: examples/learned.h (half an hour)"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
