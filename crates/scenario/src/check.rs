@@ -170,7 +170,7 @@ fn impossibilities(scenario: &Scenario) -> Vec<Fault> {
     let count = scenario.links.len() as u64;
     if let Some(index) = usize::try_from(MOST_LINKS).ok().filter(|_| count > MOST_LINKS) {
         let message = format!("the scenario has {count} links; it may have at most {MOST_LINKS}");
-        faults.push(impossible(Section::Link, index, "name", message, "leave links out".into()));
+        faults.push(impossible(Section::Link, index, "name", message, "leave links out"));
     }
     let links = scenario.links.iter().map(|link| link.name.as_str());
     duplicates(Section::Link, links, &mut faults);
@@ -201,56 +201,31 @@ fn arrivals(scenario: &Scenario, faults: &mut Vec<Fault>) {
         let lasts = flow.stop.unwrap_or(scenario.duration).saturating_sub(flow.start);
         sum += u128::from(workload.per_s_milli) * lasts.as_nanos() / 1_000_000_000_000;
         if sum > MOST_ARRIVALS.into() {
-            faults.push(impossible(
-                Section::Flow,
-                index,
-                "arrivals",
-                format!(
-                    "the workloads would start {sum} flows on average; it must be at most {MOST_ARRIVALS}"
-                ),
-                "write fewer `arrivals`, or make the run shorter".into(),
-            ));
-            return;
+            let most = format!("it must be at most {MOST_ARRIVALS}");
+            let message = format!("the workloads would start {sum} flows on average; {most}");
+            let help = "write fewer `arrivals`, or make the run shorter";
+            return faults.push(impossible(Section::Flow, index, "arrivals", message, help));
         }
     }
 }
 
 fn window(scenario: &Scenario, faults: &mut Vec<Fault>) {
     let Scenario { duration, window: (from, to), interval, .. } = *scenario;
-    let end = show_time(duration);
+    let [begins, ends, end, distance] = [from, to, duration, interval].map(show_time);
     if to > duration {
-        faults.push(impossible(
-            Section::Window,
-            0,
-            "to",
-            format!("the window ends at {}, but the run at {end}", show_time(to)),
-            format!("write at most \"{end}\", or make `duration` longer"),
-        ));
+        let message = format!("the window ends at {ends}, but the run at {end}");
+        let help = format!("write at most \"{end}\", or make `duration` longer");
+        faults.push(impossible(Section::Window, 0, "to", message, help));
     } else if from >= to {
-        faults.push(impossible(
-            Section::Window,
-            0,
-            "from",
-            format!(
-                "the window begins at {} and ends at {}: nothing is in it",
-                show_time(from),
-                show_time(to)
-            ),
-            format!(
-                "write a time before \"{}\"{}",
-                show_time(to),
-                if to == duration { ", or make the run longer" } else { "" }
-            ),
-        ));
+        let message = format!("the window begins at {begins} and ends at {ends}: nothing is in it");
+        let longer = if to == duration { ", or make the run longer" } else { "" };
+        let help = format!("write a time before \"{ends}\"{longer}");
+        faults.push(impossible(Section::Window, 0, "from", message, help));
     }
     if interval > duration {
-        faults.push(impossible(
-            Section::Top,
-            0,
-            "interval",
-            format!("`interval` is {}, longer than the run of {end}", show_time(interval)),
-            "write a tenth of the run or less".into(),
-        ));
+        let message = format!("`interval` is {distance}, longer than the run of {end}");
+        let help = "write a tenth of the run or less";
+        faults.push(impossible(Section::Top, 0, "interval", message, help));
     } else {
         faults.extend(points(scenario).or_else(|| size::fault(scenario)));
     }
@@ -268,17 +243,10 @@ fn points(scenario: &Scenario) -> Option<Fault> {
     // in whole milliseconds if that is fine enough
     let least = duration.as_nanos().div_ceil(most.into());
     let least = if least > 1_000_000 { least.next_multiple_of(1_000_000) } else { least };
-    Some(impossible(
-        Section::Top,
-        0,
-        "interval",
-        format!(
-            "a point every {} makes more than {most} points{of} in {}",
-            show_time(interval),
-            show_time(duration)
-        ),
-        format!("write interval = \"{}\" or more", show_time(Duration::from_nanos(least as u64))),
-    ))
+    let (every, end) = (show_time(interval), show_time(duration));
+    let message = format!("a point every {every} makes more than {most} points{of} in {end}");
+    let help = format!("write interval = \"{}\" or more", show_time(Duration::from_nanos(least as u64)));
+    Some(impossible(Section::Top, 0, "interval", message, help))
 }
 
 fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
@@ -287,47 +255,26 @@ fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
         for (key, steps) in [("rtt_at", &flow.rtt_at), ("ack_delay_at", &flow.receiving.ack_delay_at)] {
             faults.extend(in_order(steps).err().map(|complaint| complaint.of(Section::Flow, index, key)));
         }
+        let mut add = |key, message, help| faults.push(impossible(Section::Flow, index, key, message, help));
         if flow.start >= end {
-            faults.push(impossible(
-                Section::Flow,
-                index,
-                "start",
-                format!(
-                    "a flow would start at {}, but the run ends at {}",
-                    show_time(flow.start),
-                    show_time(end)
-                ),
-                "start it earlier, or make `duration` longer".into(),
-            ));
+            let [starts, ends] = [flow.start, end].map(show_time);
+            let message = format!("a flow would start at {starts}, but the run ends at {ends}");
+            add("start", message, "start it earlier, or make `duration` longer");
         }
-        uncontrolled(index, flow, faults);
+        if flow.cc == Cc::Uncontrolled && !matches!(flow.traffic.writes, Writes::Frames(_)) {
+            let message = "a flow without congestion control has no rate of its own".to_owned();
+            add("cc", message, "write `media_rate`, or an algorithm as `cc`");
+        }
         let Some(stop) = flow.stop else { continue };
         if stop > end {
-            faults.push(impossible(
-                Section::Flow,
-                index,
-                "stop",
-                format!("a flow would stop at {}, but the run ends at {}", show_time(stop), show_time(end)),
-                "leave `stop` out to run to the end".into(),
-            ));
+            let [stops, ends] = [stop, end].map(show_time);
+            let message = format!("a flow would stop at {stops}, but the run ends at {ends}");
+            add("stop", message, "leave `stop` out to run to the end");
         } else if stop <= flow.start {
-            faults.push(impossible(
-                Section::Flow,
-                index,
-                "stop",
-                format!("a flow would stop at {}, but start at {}", show_time(stop), show_time(flow.start)),
-                "write a `stop` after the start".into(),
-            ));
+            let [stops, starts] = [stop, flow.start].map(show_time);
+            let message = format!("a flow would stop at {stops}, but start at {starts}");
+            add("stop", message, "write a `stop` after the start");
         }
-    }
-}
-
-/// A flow without congestion control needs a rate of its own.
-fn uncontrolled(index: usize, flow: &Flow, faults: &mut Vec<Fault>) {
-    if flow.cc == Cc::Uncontrolled && !matches!(flow.traffic.writes, Writes::Frames(_)) {
-        let message = "a flow without congestion control has no rate of its own";
-        let help = "write `media_rate`, or an algorithm as `cc`";
-        faults.push(impossible(Section::Flow, index, "cc", message.into(), help.into()));
     }
 }
 

@@ -44,8 +44,8 @@ pub(crate) fn impossible(
     section: Section,
     index: usize,
     key: &'static str,
-    message: String,
-    help: String,
+    message: impl Into<String>,
+    help: impl Into<String>,
 ) -> Fault {
     Complaint::impossible(message, help).of(section, index, key)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::cc::Cc;
 use crate::drops::Drops;
 use crate::files::Sizes;
 use crate::quantity::{BurstLength, Limit, ns};
@@ -14,16 +15,31 @@ pub(crate) trait Field {
     fn set(&mut self, value: Value);
 }
 
-impl Field for bool {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Truth(*self))
-    }
-    fn set(&mut self, value: Value) {
-        match value {
-            Value::Truth(truth) => *self = truth,
-            other => other.is_of_another_kind(),
-        }
-    }
+/// Types that [`Value`] has a variant for.
+macro_rules! held {
+    ($($type:ty = $variant:ident),+ $(,)?) => {
+        $(impl Field for $type {
+            fn value(&self) -> Option<Value> {
+                Some(Value::$variant(self.clone()))
+            }
+            fn set(&mut self, value: Value) {
+                match value {
+                    Value::$variant(held) => *self = held,
+                    other => other.is_of_another_kind(),
+                }
+            }
+        })+
+    };
+}
+
+held! {
+    bool = Truth,
+    String = Text,
+    Vec<String> = Names,
+    Limit = Limit,
+    Sizes = Sizes,
+    BurstLength = BurstLength,
+    Cc = Cc,
 }
 
 impl Field for u64 {
@@ -53,51 +69,6 @@ impl Field for Duration {
     }
 }
 
-impl Field for String {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Text(self.clone()))
-    }
-    fn set(&mut self, value: Value) {
-        *self = value.text();
-    }
-}
-
-impl Field for Vec<String> {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Names(self.clone()))
-    }
-    fn set(&mut self, value: Value) {
-        match value {
-            Value::Names(names) => *self = names,
-            other => other.is_of_another_kind(),
-        }
-    }
-}
-
-impl Field for Limit {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Limit(*self))
-    }
-    fn set(&mut self, value: Value) {
-        match value {
-            Value::Limit(limit) => *self = limit,
-            other => other.is_of_another_kind(),
-        }
-    }
-}
-
-impl Field for Sizes {
-    fn value(&self) -> Option<Value> {
-        Some(Value::Sizes(self.clone()))
-    }
-    fn set(&mut self, value: Value) {
-        match value {
-            Value::Sizes(sizes) => *self = sizes,
-            other => other.is_of_another_kind(),
-        }
-    }
-}
-
 impl Field for Drops {
     fn value(&self) -> Option<Value> {
         (!self.is_empty()).then(|| Value::Drops(self.clone()))
@@ -105,18 +76,6 @@ impl Field for Drops {
     fn set(&mut self, value: Value) {
         match value {
             Value::Drops(drops) => *self = drops,
-            other => other.is_of_another_kind(),
-        }
-    }
-}
-
-impl Field for BurstLength {
-    fn value(&self) -> Option<Value> {
-        Some(Value::BurstLength(*self))
-    }
-    fn set(&mut self, value: Value) {
-        match value {
-            Value::BurstLength(length) => *self = length,
             other => other.is_of_another_kind(),
         }
     }

@@ -118,7 +118,7 @@ pub(crate) const KEYS: &[Row<Flow>] = &[
     Row::flow("name", Kind::Text, field!(Flow, name),
         "Name in results. The flows of a group are called `NAME-1`, `NAME-2`, ...")
         .range(1, 64).or("the RTT, such as `10ms`; `10ms-2` for the second of that name"),
-    Row::flow("cc", Kind::Algorithm, CC,
+    Row::flow("cc", Kind::Algorithm, field!(Flow, cc),
         "Congestion control: an algorithm of [algorithms.md](algorithms.md), or the path of a \
          [header of your own](../own-algorithm.md), which ends with `.h`. On the testbed also `kernel:NAME`, \
          one of the kernel's own. `none`: the frames of `media_rate` over UDP, whatever the \
@@ -208,13 +208,6 @@ within!(Flow {
     sending: Sending,
 });
 
-const CC: Access<Flow> = Access {
-    get: |flow| Some(Value::Cc(flow.cc.clone())),
-    set: |flow, value, _| match value {
-        Value::Cc(cc) => flow.cc = cc,
-        other => other.is_of_another_kind(),
-    },
-};
 /// Set with `cc`.
 const SET: Access<Flow> = Access {
     get: |flow| Some(flow.cc.settings()).filter(|set| !set.is_empty()).map(|set| Value::Table(set.to_vec())),

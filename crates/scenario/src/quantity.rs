@@ -202,36 +202,26 @@ fn wrong_unit(number: &str, unit: &str, wanted: Dimension) -> NotAQuantity {
             Dimension::Share => format!("\"{number}%\""),
             Dimension::Frequency => format!("\"{number}/s\""),
         };
-        return NotAQuantity::new(
-            format!("\"{number}\" has no unit"),
-            format!("write the unit with the number, as in {written}; units are {units}"),
-        );
+        let help = format!("write the unit with the number, as in {written}; units are {units}");
+        return NotAQuantity::new(format!("\"{number}\" has no unit"), help);
     }
-    let text = format!("{number}{unit}");
+    let usual = format!("write it like \"{}\"; units are {units}", wanted.example());
+    let not_a_unit = format!("\"{unit}\" is not a unit of {}", wanted.name());
     if let Some((name, _)) = wanted.units().iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
-        return NotAQuantity::new(
-            format!("\"{unit}\" is not a unit of {}", wanted.name()),
-            format!("did you mean \"{number}{name}\"? Units are {units}"),
-        );
+        return NotAQuantity::new(not_a_unit, format!("did you mean \"{number}{name}\"? Units are {units}"));
     }
     for other in Dimension::ALL {
         if other != wanted && other.factor(unit).is_some() {
-            return NotAQuantity::new(
-                format!("\"{text}\" is {}, but {noun} is wanted", other.noun()),
-                format!("write it like \"{}\"; units are {units}", wanted.example()),
-            );
+            let message = format!("\"{number}{unit}\" is {}, but {noun} is wanted", other.noun());
+            return NotAQuantity::new(message, usual);
         }
     }
     if let Some(prefix) = unit.to_ascii_lowercase().strip_suffix("bps").filter(|p| p.len() < 2) {
-        return NotAQuantity::new(
-            format!("\"{unit}\" is ambiguous: some tools read it as bits, others as bytes"),
-            format!("write \"{number}{prefix}bit\" for bits per second; units are {units}"),
-        );
+        let message = format!("\"{unit}\" is ambiguous: some tools read it as bits, others as bytes");
+        let help = format!("write \"{number}{prefix}bit\" for bits per second; units are {units}");
+        return NotAQuantity::new(message, help);
     }
-    NotAQuantity::new(
-        format!("\"{unit}\" is not a unit of {}", wanted.name()),
-        format!("write it like \"{}\"; units are {units}", wanted.example()),
-    )
+    NotAQuantity::new(not_a_unit, usual)
 }
 
 /// Reads a time.
@@ -249,10 +239,8 @@ pub fn parse_time(text: &str) -> Result<Duration, NotAQuantity> {
 pub fn parse_steps(text: &str, dimension: Dimension) -> Result<Vec<(u64, u64)>, NotAQuantity> {
     let step = |step: &str| {
         let (time, value) = step.trim().split_once(char::is_whitespace).ok_or_else(|| {
-            NotAQuantity::new(
-                format!("\"{}\" is not a time and {}", step.trim(), dimension.noun()),
-                format!("write it like \"{}\"", example_steps(dimension)),
-            )
+            let message = format!("\"{}\" is not a time and {}", step.trim(), dimension.noun());
+            NotAQuantity::new(message, format!("write it like \"{}\"", example_steps(dimension)))
         })?;
         Ok((parse(time, Dimension::Time)?, parse(value.trim(), dimension)?))
     };

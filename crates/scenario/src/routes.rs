@@ -109,17 +109,13 @@ fn too_small(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32]) ->
     };
     let links = forward.iter().map(|link| &scenario.links[*link as usize]);
     let (link, (key, bytes)) = links.filter_map(|link| Some((link, too_small_key(link)?))).next()?;
-    Some(impossible(
-        Section::Flow,
-        index,
-        "mtu",
-        format!(
-            "a full packet has {packet_bytes} bytes on the wire, but the `{key}` of link `{}` is {bytes}: \
-             none would pass",
-            link.name
-        ),
-        format!("write a smaller `mtu`, or a `{key}` of {packet_bytes} bytes at least"),
-    ))
+    let message = format!(
+        "a full packet has {packet_bytes} bytes on the wire, but the `{key}` of link `{}` is {bytes}: none \
+         would pass",
+        link.name
+    );
+    let help = format!("write a smaller `mtu`, or a `{key}` of {packet_bytes} bytes at least");
+    Some(impossible(Section::Flow, index, "mtu", message, help))
 }
 
 /// Do the links' lines and the access take longer than the flow's RTT, at any time?
@@ -129,27 +125,19 @@ fn too_short(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32], ba
         std::iter::once(("rtt", flow.rtt)).chain(flow.rtt_at.iter().map(|(_, rtt)| ("rtt_at", *rtt)));
     let (key, rtt) = rtts.find(|(_, rtt)| ns(*rtt) < fixed)?;
     let time = |ns| show_time(Duration::from_nanos(ns));
-    Some(impossible(
-        Section::Flow,
-        index,
-        key,
-        format!(
-            "flow `{}` has an RTT of {}, but its path alone takes {}: {} to the first link, {} on its links, \
-             {} on those of its ACKs",
-            flow.name,
-            show_time(rtt),
-            time(fixed),
-            show_time(flow.access_delay),
-            time(scenario.lines_ns(forward)),
-            time(scenario.lines_ns(back)),
-        ),
-        format!("write at least \"{}\", or shorter delays", time(fixed)),
-    ))
+    let (name, rtt, fixed, access) = (&flow.name, show_time(rtt), time(fixed), show_time(flow.access_delay));
+    let [links, acks] = [forward, back].map(|route| time(scenario.lines_ns(route)));
+    let message = format!(
+        "flow `{name}` has an RTT of {rtt}, but its path alone takes {fixed}: {access} to the first link, \
+         {links} on its links, {acks} on those of its ACKs"
+    );
+    let help = format!("write at least \"{fixed}\", or shorter delays");
+    Some(impossible(Section::Flow, index, key, message, help))
 }
 
 /// What is wrong with the route of a flow whose index is not known yet.
 fn wrong(key: &'static str, item: Option<usize>, message: String, help: impl Into<String>) -> Fault {
-    Fault { item, ..impossible(Section::Flow, 0, key, message, help.into()) }
+    Fault { item, ..impossible(Section::Flow, 0, key, message, help) }
 }
 
 struct Resolver<'s> {
@@ -202,15 +190,9 @@ impl<'s> Resolver<'s> {
         };
         let back = self.named("reverse", &flow.reverse)?;
         if let Some(item) = back.iter().position(|link| forward.contains(link)) {
-            return Err(wrong(
-                "reverse",
-                Some(item),
-                format!(
-                    "`{}` is on the route and on the reverse route: a link leads one way",
-                    flow.reverse[item]
-                ),
-                "write another `[[link]]` for the ACKs",
-            ));
+            let name = &flow.reverse[item];
+            let message = format!("`{name}` is on the route and on the reverse route: a link leads one way");
+            return Err(wrong("reverse", Some(item), message, "write another `[[link]]` for the ACKs"));
         }
         self.closed(&forward, &back)?;
         Ok((forward, back))
@@ -225,12 +207,8 @@ impl<'s> Resolver<'s> {
                 let meant = fairpace_cc::nearest(name, known.iter().copied());
                 let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
                 let known: Vec<_> = known.iter().take(20).map(|name| format!("`{name}`")).collect();
-                return Err(wrong(
-                    key,
-                    Some(item),
-                    format!("there is no link `{name}`"),
-                    format!("{meant}This scenario has {}", known.join(", ")),
-                ));
+                let help = format!("{meant}This scenario has {}", known.join(", "));
+                return Err(wrong(key, Some(item), format!("there is no link `{name}`"), help));
             };
             if route.contains(link) {
                 let message = format!("`{name}` is twice on one `{key}`");
@@ -264,15 +242,9 @@ impl<'s> Resolver<'s> {
     /// Does each link begin where the one before ends? Links without nodes fit anywhere.
     fn connected(&self, key: &'static str, route: &[u32], written: bool) -> Result<(), Fault> {
         if route.len() as u64 > MOST_HOPS {
-            return Err(wrong(
-                key,
-                None,
-                format!(
-                    "a flow would take {} links; it may take at most {MOST_HOPS}, as an IP packet may",
-                    route.len()
-                ),
-                "write a shorter `route`",
-            ));
+            let most = format!("it may take at most {MOST_HOPS}, as an IP packet may");
+            let message = format!("a flow would take {} links; {most}", route.len());
+            return Err(wrong(key, None, message, "write a shorter `route`"));
         }
         for (item, pair) in route.windows(2).enumerate() {
             let (before, after) = (self.link(pair[0]), self.link(pair[1]));
@@ -280,18 +252,14 @@ impl<'s> Resolver<'s> {
                 && at != from
             {
                 let help = if written {
-                    "write links that follow each other".to_owned()
+                    "write links that follow each other"
                 } else {
                     "without `route`, or `from` and `to`, a flow takes all links in the order of the file: \
                      write one of them"
-                        .to_owned()
                 };
-                return Err(wrong(
-                    key,
-                    written.then_some(item + 1),
-                    format!("`{}` ends at `{at}`, but `{}` begins at `{from}`", before.name, after.name),
-                    help,
-                ));
+                let (before, after) = (&before.name, &after.name);
+                let message = format!("`{before}` ends at `{at}`, but `{after}` begins at `{from}`");
+                return Err(wrong(key, written.then_some(item + 1), message, help));
             }
         }
         Ok(())
@@ -332,14 +300,10 @@ impl<'s> Resolver<'s> {
         }
         for (key, node) in [("from", from), ("to", to)] {
             if !nodes.contains(node) {
+                const EXAMPLE: &str =
+                    "name nodes that links have, as in `from = \"a\"` and `to = \"b\"` under `[[link]]`";
                 let meant = fairpace_cc::nearest(node, nodes.iter().copied());
-                let help = meant.map_or_else(
-                    || {
-                        "name nodes that links have, as in `from = \"a\"` and `to = \"b\"` under `[[link]]`"
-                            .to_owned()
-                    },
-                    |guess| format!("did you mean `{guess}`?"),
-                );
+                let help = meant.map_or(EXAMPLE.to_owned(), |guess| format!("did you mean `{guess}`?"));
                 return Err(wrong(key, None, format!("no link leads from or to a node `{node}`"), help));
             }
         }

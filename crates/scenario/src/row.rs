@@ -105,44 +105,27 @@ macro_rules! option {
 
 pub(crate) use {field, option, within};
 
+/// A name, or sentences.
+type Text = &'static str;
+
 impl<S> Row<S> {
     /// A key at the top of the file. It must be given, unless `or` or `optional` follows.
-    pub(crate) const fn top(
-        name: &'static str,
-        kind: Kind,
-        access: Access<S>,
-        meaning: &'static str,
-    ) -> Self {
+    pub(crate) const fn top(name: Text, kind: Kind, access: Access<S>, meaning: Text) -> Self {
         Self { key: Key::new(Section::Top, name, kind, meaning), access }
     }
 
     /// A key under `[window]`.
-    pub(crate) const fn window(
-        name: &'static str,
-        kind: Kind,
-        access: Access<S>,
-        meaning: &'static str,
-    ) -> Self {
+    pub(crate) const fn window(name: Text, kind: Kind, access: Access<S>, meaning: Text) -> Self {
         Self { key: Key::new(Section::Window, name, kind, meaning), access }
     }
 
     /// A key under `[[link]]`.
-    pub(crate) const fn link(
-        name: &'static str,
-        kind: Kind,
-        access: Access<S>,
-        meaning: &'static str,
-    ) -> Self {
+    pub(crate) const fn link(name: Text, kind: Kind, access: Access<S>, meaning: Text) -> Self {
         Self { key: Key::new(Section::Link, name, kind, meaning), access }
     }
 
     /// A key under `[[flow]]`.
-    pub(crate) const fn flow(
-        name: &'static str,
-        kind: Kind,
-        access: Access<S>,
-        meaning: &'static str,
-    ) -> Self {
+    pub(crate) const fn flow(name: Text, kind: Kind, access: Access<S>, meaning: Text) -> Self {
         Self { key: Key::new(Section::Flow, name, kind, meaning), access }
     }
 

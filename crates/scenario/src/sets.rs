@@ -144,32 +144,21 @@ fn change<'i>(
 ) -> Result<(), Complaint> {
     if let Some((algorithm, parameter)) = parameter_of(&set.key) {
         let value = DeValue::String(Cow::Borrowed(set.value.as_str()));
-        return set_parameter(
-            document,
-            algorithm,
-            parameter,
-            key_span,
-            &Spanned::new(value_span.clone(), value),
-        );
+        let value = Spanned::new(value_span.clone(), value);
+        return set_parameter(document, algorithm, parameter, key_span, &value);
     }
     let (section, selector, name) = split_key(&set.key).ok_or_else(|| unknown(set))?;
     let key = keys::find(section, name).ok_or_else(|| unknown(set))?;
     if key.kind == Kind::Parameters {
-        return Err(Complaint::new(
-            "unknown-key",
-            format!("`{}` is a table", set.key),
-            "set a parameter as ALGORITHM.PARAMETER=VALUE, as in `--set bbq.alpha=3ms`",
-        ));
+        let help = "set a parameter as ALGORITHM.PARAMETER=VALUE, as in `--set bbq.alpha=3ms`";
+        return Err(Complaint::new("unknown-key", format!("`{}` is a table", set.key), help));
     }
     let value = Spanned::new(value_span.clone(), typed(&set.value, key.kind, value_span.start));
     let name = Spanned::new(key_span.clone(), Cow::Borrowed(key.name));
     match section {
         Section::Top => put(document, &name, &value),
         Section::Window => {
-            let window = document
-                .entry(Spanned::new(key_span.clone(), "window".into()))
-                .or_insert_with(|| Spanned::new(key_span.clone(), DeValue::Table(DeTable::new())));
-            if let DeValue::Table(table) = window.get_mut() {
+            if let Some(table) = inner(document, "window", key_span) {
                 put(table, &name, &value);
             }
         }
@@ -186,11 +175,8 @@ fn change<'i>(
             }
             if let (false, Some(wanted)) = (changed, selector) {
                 let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-                return Err(Complaint::new(
-                    "unknown-key",
-                    format!("there is no {array} `{wanted}`"),
-                    format!("this scenario has {}", names.join(", ")),
-                ));
+                let help = format!("this scenario has {}", names.join(", "));
+                return Err(Complaint::new("unknown-key", format!("there is no {array} `{wanted}`"), help));
             }
         }
     }
@@ -238,6 +224,15 @@ fn listed(value: &str, at: usize) -> DeArray<'_> {
         start += item.len() + 1;
     }
     items
+}
+
+/// The table with this name in another one. It is made if it is missing; `None`: this is no table.
+fn inner<'t, 'i>(of: &'t mut DeTable<'i>, name: &'i str, span: &Range<usize>) -> Option<&'t mut DeTable<'i>> {
+    let empty = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+    match of.entry(Spanned::new(span.clone(), name.into())).or_insert_with(empty).get_mut() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
 }
 
 fn put<'i>(table: &mut DeTable<'i>, name: &Spanned<Cow<'i, str>>, value: &Spanned<DeValue<'i>>) {
@@ -294,10 +289,7 @@ fn set_parameter<'i>(
         let cc = string(table, "cc").unwrap_or_default().to_owned();
         // a flow may have it by the path of its header
         if cc == algorithm || Algorithm::by_name(&cc).is_ok_and(|of| of.name() == algorithm) {
-            let set = table
-                .entry(Spanned::new(key_span.clone(), "set".into()))
-                .or_insert_with(|| Spanned::new(key_span.clone(), DeValue::Table(DeTable::new())));
-            if let DeValue::Table(set) = set.get_mut() {
+            if let Some(set) = inner(table, "set", key_span) {
                 put(set, &Spanned::new(key_span.clone(), Cow::Owned(parameter.to_owned())), value);
             }
             changed = true;
@@ -308,11 +300,8 @@ fn set_parameter<'i>(
     if changed {
         return Ok(());
     }
-    Err(Complaint::new(
-        "unknown-key",
-        format!("no flow of this scenario uses `{algorithm}`"),
-        format!("its flows use {}", used.join(", ")),
-    ))
+    let message = format!("no flow of this scenario uses `{algorithm}`");
+    Err(Complaint::new("unknown-key", message, format!("its flows use {}", used.join(", "))))
 }
 
 fn unknown(set: &Set) -> Complaint {
@@ -323,13 +312,9 @@ fn unknown(set: &Set) -> Complaint {
     }
     let meant = fairpace_cc::nearest(&set.key, known.iter().map(String::as_str));
     let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
-    Complaint::new(
-        "unknown-key",
-        format!("there is no key `{}`", set.key),
-        format!(
-            "{meant}Keys are those of a scenario file, as `duration`, `window.from`, `link.rate`, \
-             `flow.10ms.cc`, \
-             or ALGORITHM.PARAMETER"
-        ),
-    )
+    let help = format!(
+        "{meant}Keys are those of a scenario file, as `duration`, `window.from`, `link.rate`, `flow.10ms.cc`, \
+         or ALGORITHM.PARAMETER"
+    );
+    Complaint::new("unknown-key", format!("there is no key `{}`", set.key), help)
 }

@@ -75,7 +75,7 @@ pub(crate) fn fault(scenario: &Scenario) -> Option<Fault> {
     let left = MOST_BYTES.saturating_sub(size.fixed()) / size.point().max(1);
     if left < 1 {
         let help = "write a smaller `count`, or fewer links";
-        return Some(impossible(Section::Flow, 0, "count", message, help.into()));
+        return Some(impossible(Section::Flow, 0, "count", message, help));
     }
     // in whole milliseconds if that is fine enough
     let least = duration.as_nanos().div_ceil(left);

@@ -113,16 +113,6 @@ impl Value {
     pub(crate) fn time(&self) -> Duration {
         Duration::from_nanos(self.number())
     }
-
-    pub(crate) fn text(self) -> String {
-        match self {
-            Value::Text(text) => text,
-            other => {
-                other.is_of_another_kind();
-                String::new()
-            }
-        }
-    }
 }
 
 /// A TOML array.
@@ -175,6 +165,9 @@ impl Given {
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<String> {
-        self.get(name).map(|value| value.clone().text())
+        match self.get(name)? {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }
     }
 }

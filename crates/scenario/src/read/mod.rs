@@ -212,11 +212,8 @@ impl Reader<'_> {
             set_given(keys::of_flow(), &mut flow, &given);
             let count = given.number("count").unwrap_or(1);
             if flows.len() as u64 + count > MOST_FLOWS {
-                let complaint = Complaint::new(
-                    "out-of-range",
-                    format!("the scenario has more than {MOST_FLOWS} flows"),
-                    "write a smaller `count`",
-                );
+                let message = format!("the scenario has more than {MOST_FLOWS} flows");
+                let complaint = Complaint::new("out-of-range", message, "write a smaller `count`");
                 self.complain(part.span.clone(), "flow.count", complaint);
                 return flows;
             }
@@ -236,14 +233,9 @@ impl Reader<'_> {
         stagger: Duration,
         flows: &mut Vec<Flow>,
     ) {
-        if count == 1 {
-            self.origin.push(part.index);
-            flows.push(first.clone());
-            return;
-        }
         let mut start = first.start;
         for number in 1..=count {
-            let name = format!("{}-{number}", first.name);
+            let name = if count == 1 { first.name.clone() } else { format!("{}-{number}", first.name) };
             self.origin.push(part.index);
             flows.push(Flow { name, start, ..first.clone() });
             start = start.saturating_add(stagger);
@@ -254,11 +246,9 @@ impl Reader<'_> {
     fn parameters(&mut self, part: &Part<'_, '_>, mut cc: Option<&mut Cc>) {
         let Some((_, value)) = self.find(part, "set") else { return };
         let DeValue::Table(table) = value.get_ref() else {
+            let message = format!("`set` is {}", kind_of(value.get_ref()));
             let help = "write a table, as in set = { alpha = \"3ms\" }";
-            let complaint =
-                Complaint::new("wrong-type", format!("`set` is {}", kind_of(value.get_ref())), help);
-            self.complain(value.span(), "flow.set", complaint);
-            return;
+            return self.complain(value.span(), "flow.set", Complaint::new("wrong-type", message, help));
         };
         for (name, value) in table {
             if self.is_full() {
@@ -356,16 +346,13 @@ impl Reader<'_> {
             // a misspelt key is one error, not two
             let instead = key.unless.is_some_and(|other| table.contains_key(other));
             if !instead && !table.contains_key(key.name) && !meant.contains(&key.name) {
-                let place = if section == Section::Top {
-                    "the scenario".into()
-                } else {
-                    format!("`{}`", section.header())
+                let place = match section {
+                    Section::Top => "the scenario".into(),
+                    _ => format!("`{}`", section.header()),
                 };
-                let complaint = Complaint::new(
-                    "missing-key",
-                    format!("{place} has no `{}`", key.name),
-                    format!("add {} = {}", key.name, key.written_example()),
-                );
+                let message = format!("{place} has no `{}`", key.name);
+                let help = format!("add {} = {}", key.name, key.written_example());
+                let complaint = Complaint::new("missing-key", message, help);
                 self.complain(span.clone(), &section.path(key.name), complaint);
             }
         }
@@ -385,11 +372,9 @@ impl Reader<'_> {
             (Some(guess), None) => format!("did you mean `{guess}`? "),
             (None, None) => String::new(),
         };
-        let complaint = Complaint::new(
-            "unknown-key",
-            format!("there is no key `{written}` {}", place_of(section)),
-            format!("{meant}Known are {}", known.join(", ")),
-        );
+        let message = format!("there is no key `{written}` {}", place_of(section));
+        let complaint =
+            Complaint::new("unknown-key", message, format!("{meant}Known are {}", known.join(", ")));
         self.complain(name.span(), &section.path(written), complaint);
         guess
     }

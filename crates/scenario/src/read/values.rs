@@ -13,6 +13,9 @@ use crate::{Drops, Sizes, Trace, check, files, keys};
 
 use super::{Part, REFERENCE, Reader};
 
+/// The value of a key, and its place.
+type Written<'i> = Spanned<DeValue<'i>>;
+
 impl Reader<'_> {
     /// The values of a part that are right; complains about the others.
     pub(super) fn given(&mut self, part: &Part<'_, '_>) -> Given {
@@ -29,12 +32,7 @@ impl Reader<'_> {
         given
     }
 
-    fn value(
-        &mut self,
-        part: &Part<'_, '_>,
-        key: &'static Key,
-        written: &Spanned<DeValue<'_>>,
-    ) -> Option<Value> {
+    fn value(&mut self, part: &Part<'_, '_>, key: &'static Key, written: &Written<'_>) -> Option<Value> {
         Some(match key.kind {
             Kind::Text => Value::Text(self.text(key, written)?),
             Kind::Integer => Value::Number(self.integer(key, written)?),
@@ -75,10 +73,8 @@ impl Reader<'_> {
             }
             Kind::Algorithm => {
                 let name = self.text(key, written)?;
-                match check::algorithm(&name, self.target) {
-                    Ok(cc) => Value::Cc(cc),
-                    Err(complaint) => return self.wrong(key, written, complaint),
-                }
+                let cc = check::algorithm(&name, self.target);
+                Value::Cc(cc.map_or_else(|complaint| self.wrong(key, written, complaint), Some)?)
             }
             Kind::Choice(words) => Value::Word(self.choice(key, words, written)?),
             // they are read when the algorithm is known
@@ -87,7 +83,7 @@ impl Reader<'_> {
     }
 
     /// Complains about a value.
-    fn wrong<T>(&mut self, key: &Key, written: &Spanned<DeValue<'_>>, complaint: Complaint) -> Option<T> {
+    fn wrong<T>(&mut self, key: &Key, written: &Written<'_>, complaint: Complaint) -> Option<T> {
         self.complain(written.span(), &key.section.path(key.name), complaint);
         None
     }
@@ -96,18 +92,16 @@ impl Reader<'_> {
         &self,
         part: &Part<'t, 'i>,
         name: &str,
-    ) -> Option<(&'static Key, &'t Spanned<DeValue<'i>>)> {
+    ) -> Option<(&'static Key, &'t Written<'i>)> {
         Some((keys::find(part.section, name)?, part.table.get(name)?))
     }
 
-    pub(super) fn bounded(&mut self, key: &Key, written: &Spanned<DeValue<'_>>, number: u64) -> Option<u64> {
-        match check::bounds(key, number) {
-            Ok(()) => Some(number),
-            Err(complaint) => self.wrong(key, written, complaint),
-        }
+    pub(super) fn bounded(&mut self, key: &Key, written: &Written<'_>, number: u64) -> Option<u64> {
+        let bounded = check::bounds(key, number).map(|()| number);
+        bounded.map_or_else(|complaint| self.wrong(key, written, complaint), Some)
     }
 
-    fn wrong_type(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) {
+    fn wrong_type<T>(&mut self, key: &Key, value: &Written<'_>) -> Option<T> {
         let wanted = match key.kind {
             Kind::Integer => "a whole number".to_owned(),
             Kind::BurstLength => "a whole number, or a time in quotes,".to_owned(),
@@ -119,18 +113,14 @@ impl Reader<'_> {
             Kind::Drops => "a list of packets".to_owned(),
             _ => "text in quotes".to_owned(),
         };
-        let complaint = Complaint::new(
-            "wrong-type",
-            format!("`{}` is {}, but {wanted} is wanted", key.name, kind_of(value.get_ref())),
-            format!("write {} = {}", key.name, key.written_example()),
-        );
-        self.complain(value.span(), &key.section.path(key.name), complaint);
+        let message = format!("`{}` is {}, but {wanted} is wanted", key.name, kind_of(value.get_ref()));
+        let help = format!("write {} = {}", key.name, key.written_example());
+        self.wrong(key, value, Complaint::new("wrong-type", message, help))
     }
 
-    fn text(&mut self, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<String> {
+    fn text(&mut self, key: &Key, written: &Written<'_>) -> Option<String> {
         let DeValue::String(text) = written.get_ref() else {
-            self.wrong_type(key, written);
-            return None;
+            return self.wrong_type(key, written);
         };
         if text.chars().any(|c| c.is_control() && !(key.multiline && c == '\n')) {
             let message = format!("`{}` has a control character or a line break", key.name);
@@ -146,7 +136,7 @@ impl Reader<'_> {
         &mut self,
         key: &Key,
         words: &'static [&'static str],
-        written: &Spanned<DeValue<'_>>,
+        written: &Written<'_>,
     ) -> Option<&'static str> {
         let text = self.text(key, written)?;
         if let Some(word) = words.iter().find(|word| **word == text) {
@@ -159,10 +149,9 @@ impl Reader<'_> {
         self.wrong(key, written, Complaint::new("out-of-range", message, help))
     }
 
-    fn integer(&mut self, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<u64> {
+    fn integer(&mut self, key: &Key, written: &Written<'_>) -> Option<u64> {
         let DeValue::Integer(integer) = written.get_ref() else {
-            self.wrong_type(key, written);
-            return None;
+            return self.wrong_type(key, written);
         };
         if integer.as_str().starts_with('-') {
             let message = format!("`{}` is {}: it must not be negative", key.name, integer.as_str());
@@ -174,7 +163,7 @@ impl Reader<'_> {
     }
 
     /// A number of packets, or a time in quotes.
-    fn burst_length(&mut self, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<BurstLength> {
+    fn burst_length(&mut self, key: &Key, written: &Written<'_>) -> Option<BurstLength> {
         let DeValue::String(text) = written.get_ref() else {
             return Some(BurstLength::Pkts(self.integer(key, written)?));
         };
@@ -186,59 +175,32 @@ impl Reader<'_> {
         Some(BurstLength::Time(Duration::from_nanos(ns)))
     }
 
-    fn quantity_text<'t>(&mut self, key: &Key, value: &'t Spanned<DeValue<'_>>) -> Option<&'t str> {
+    fn quantity_text<'t>(&mut self, key: &Key, value: &'t Written<'_>) -> Option<&'t str> {
         match value.get_ref() {
             DeValue::String(text) => Some(text),
             DeValue::Integer(number) => self.no_unit(key, value, number.as_str()),
             DeValue::Float(number) => self.no_unit(key, value, number.as_str()),
-            _ => {
-                self.wrong_type(key, value);
-                None
-            }
+            _ => self.wrong_type(key, value),
         }
     }
 
-    fn no_unit<'t>(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, number: &str) -> Option<&'t str> {
-        let complaint = Complaint::new(
-            "wrong-unit",
-            format!("`{}` is {number} without a unit", key.name),
-            format!(
-                "write the unit with the number and both in quotes, as in {} = {}",
-                key.name,
-                key.written_example()
-            ),
-        );
-        self.complain(value.span(), &key.section.path(key.name), complaint);
-        None
+    fn no_unit<'t>(&mut self, key: &Key, value: &Written<'_>, number: &str) -> Option<&'t str> {
+        let (name, example) = (key.name, key.written_example());
+        let message = format!("`{name}` is {number} without a unit");
+        let help = format!("write the unit with the number and both in quotes, as in {name} = {example}");
+        self.wrong(key, value, Complaint::new("wrong-unit", message, help))
     }
 
-    fn parsed<T>(
-        &mut self,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-        result: Result<T, NotAQuantity>,
-    ) -> Option<T> {
-        match result {
-            Ok(parsed) => Some(parsed),
-            Err(error) => {
-                let kind = if error.is_negative { "out-of-range" } else { "wrong-unit" };
-                let message = format!("`{}`: {}", key.name, error.message);
-                self.complain(
-                    value.span(),
-                    &key.section.path(key.name),
-                    Complaint::new(kind, message, error.help),
-                );
-                None
-            }
-        }
+    fn parsed<T>(&mut self, key: &Key, value: &Written<'_>, result: Result<T, NotAQuantity>) -> Option<T> {
+        let complaint = |error: NotAQuantity| {
+            let kind = if error.is_negative { "out-of-range" } else { "wrong-unit" };
+            Complaint::new(kind, format!("`{}`: {}", key.name, error.message), error.help)
+        };
+        result.map_or_else(|error| self.wrong(key, value, complaint(error)), Some)
     }
 
-    fn truth(&mut self, key: &Key, written: &Spanned<DeValue<'_>>) -> Option<bool> {
-        let truth = written.get_ref().as_bool();
-        if truth.is_none() {
-            self.wrong_type(key, written);
-        }
-        truth
+    fn truth(&mut self, key: &Key, written: &Written<'_>) -> Option<bool> {
+        written.get_ref().as_bool().or_else(|| self.wrong_type(key, written))
     }
 
     /// A list of names; remembers where each of them stands.
@@ -246,32 +208,23 @@ impl Reader<'_> {
         &mut self,
         part: &Part<'_, '_>,
         key: &'static Key,
-        written: &Spanned<DeValue<'_>>,
+        written: &Written<'_>,
     ) -> Option<Vec<String>> {
         let DeValue::Array(items) = written.get_ref() else {
-            self.wrong_type(key, written);
-            return None;
+            return self.wrong_type(key, written);
         };
         self.bounded(key, written, items.len() as u64)?;
         let spans = items.iter().map(Spanned::span).collect();
         self.items.insert((part.section.header(), part.index, key.name), spans);
         let mut names = Vec::with_capacity(items.len());
         for item in items {
-            match item.get_ref().as_str() {
-                Some(name) => names.push(name.to_owned()),
-                None => self.wrong_type(key, item),
-            }
+            names.extend(item.get_ref().as_str().or_else(|| self.wrong_type(key, item)).map(str::to_owned));
         }
         (names.len() == items.len()).then_some(names)
     }
 
     /// A list of packets. A wrong entry is complained about at its place.
-    fn drops(
-        &mut self,
-        part: &Part<'_, '_>,
-        key: &'static Key,
-        written: &Spanned<DeValue<'_>>,
-    ) -> Option<Drops> {
+    fn drops(&mut self, part: &Part<'_, '_>, key: &'static Key, written: &Written<'_>) -> Option<Drops> {
         let entries = self.names(part, key, written)?;
         match Drops::parse(&entries) {
             Ok(drops) => Some(drops),
@@ -288,18 +241,17 @@ impl Reader<'_> {
     fn file<T>(
         &mut self,
         key: &Key,
-        written: &Spanned<DeValue<'_>>,
+        written: &Written<'_>,
         read: impl FnOnce(&str, &str) -> Result<T, String>,
     ) -> Option<T> {
         let (file, name) = (self.text(key, written)?, key.name);
         let complaint = match files::text(&self.folder.join(&file)) {
             Ok(text) => match read(&file, &text) {
                 Ok(found) => return Some(found),
-                Err(why) => Complaint::new(
-                    "file",
-                    format!("`{file}` {why}"),
-                    format!("{REFERENCE} says what a file for `{name}` holds"),
-                ),
+                Err(why) => {
+                    let help = format!("{REFERENCE} says what a file for `{name}` holds");
+                    Complaint::new("file", format!("`{file}` {why}"), help)
+                }
             },
             Err(why) => {
                 let known = match key.kind {
