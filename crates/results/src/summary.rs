@@ -28,11 +28,9 @@ pub struct Summary {
     pub jain: Option<f64>,
     /// From the start of the last flow until the shares are fair ([`crate::convergence_s`]). `null` if they
     /// never were, or unless all flows have data to send from their start to the end of the run.
-    #[serde(default)]
     pub convergence_s: Option<f64>,
     /// Mean relative distance of the goodputs from the max-min fair ones ([`crate::max_min_distance`]).
     /// `null` unless all flows have data to send throughout the measurement window.
-    #[serde(default)]
     pub max_min_distance: Option<f64>,
     /// What the run cost.
     pub cost: Cost,
@@ -60,21 +58,18 @@ pub struct FlowSummary {
     pub start_s: f64,
     /// From the start to the arrival of the last byte, of a flow of finite size that completes during the
     /// run.
-    #[serde(default)]
     pub completion_s: Option<f64>,
     /// Connections that failed during the run: no SYN was answered, or the receiver had given up the
     /// handshake.
     #[serde(default)]
     pub failed: u64,
     /// Completions of its transfers, if it has transfers: a size, responses, or a workload.
-    #[serde(default)]
     pub completions: Option<Completions>,
     /// In-order bytes that reached the receiving application, as a rate.
     pub goodput_mbps: f64,
     /// Goodput over the sum of all flows' goodputs. `null` without goodput.
     pub share: Option<f64>,
     /// Data packets sent, retransmissions included. `null` if they were not counted.
-    #[serde(default)]
     pub sent_pkts: Option<u64>,
     /// Data packets retransmitted.
     pub retransmits: u64,
@@ -82,7 +77,6 @@ pub struct FlowSummary {
     #[serde(default)]
     pub dropped_pkts: u64,
     /// `dropped_pkts` over `sent_pkts`. `null` if none was sent.
-    #[serde(default)]
     pub loss_rate: Option<f64>,
     /// Data packets marked by queues (ECN).
     #[serde(default)]
@@ -90,12 +84,10 @@ pub struct FlowSummary {
     /// Round-trip time of the path as each data packet met it (propagation, queueing, transmission): mean.
     pub rtt_mean_ms: Option<f64>,
     /// The same, least.
-    #[serde(default)]
     pub rtt_min_ms: Option<f64>,
     /// The same, median.
     pub rtt_p50_ms: Option<f64>,
     /// The same, 95th percentile.
-    #[serde(default)]
     pub rtt_p95_ms: Option<f64>,
     /// The same, 99th percentile.
     pub rtt_p99_ms: Option<f64>,
@@ -231,15 +223,12 @@ pub struct LinkSummary {
     /// Queueing delay of the packets that left, without their own transmission: mean.
     pub queue_delay_mean_ms: Option<f64>,
     /// The same, median.
-    #[serde(default)]
     pub queue_delay_p50_ms: Option<f64>,
     /// The same, 95th percentile.
-    #[serde(default)]
     pub queue_delay_p95_ms: Option<f64>,
     /// The same, 99th percentile.
     pub queue_delay_p99_ms: Option<f64>,
     /// The same, most.
-    #[serde(default)]
     pub queue_delay_max_ms: Option<f64>,
     /// Packets dropped.
     pub drops: u64,

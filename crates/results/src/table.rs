@@ -6,26 +6,12 @@ use std::iter;
 use crate::{FlowSeries, Run, csv_text};
 
 /// The columns of [`Run::write_series_csv`].
-const HEADER: [&str; 15] = [
-    "t_s",
-    "flow",
-    "link",
-    "goodput_mbps",
-    "rtt_ms",
-    "cwnd_pkts",
-    "inflight_pkts",
-    "pacing_mbps",
-    "bw_mbps",
-    "min_rtt_ms",
-    "pacing_gain",
-    "phase",
-    "queue_delay_ms",
-    "drops",
-    "backlog_kb",
-];
+const HEADER: &str = "t_s,flow,link,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,min_rtt_ms,\
+                      pacing_gain,phase,queue_delay_ms,drops,backlog_kb";
 
-// Index of the first column of links, and of the column of both. The columns before are of all rows, or of
-// flows.
+// The number of columns; index of the first column of links, and of the column of both. The columns before
+// are of all rows, or of flows.
+const COLUMNS: usize = 15;
 const LINK_COLUMNS: usize = 12;
 const BACKLOG_COLUMN: usize = 14;
 
@@ -69,7 +55,7 @@ impl Run {
     ) -> io::Result<()> {
         let flows: Vec<_> = self.summary.flows.iter().map(|flow| csv_text(&flow.name)).collect();
         let links: Vec<_> = self.summary.links.iter().map(|link| csv_text(&link.name)).collect();
-        let mut rows = Rows { out, row: HEADER.join(","), cells: HEADER.len() };
+        let mut rows = Rows { out, row: HEADER.to_owned(), cells: COLUMNS };
         rows.end()?;
         for (point, t_s) in self.series.t_s.iter().enumerate() {
             let t_s = number(*t_s);
@@ -132,7 +118,7 @@ impl<W: Write + ?Sized> Rows<'_, W> {
 
     /// Writes the row, filled up with empty cells.
     fn end(&mut self) -> io::Result<()> {
-        self.skip_to(HEADER.len());
+        self.skip_to(COLUMNS);
         self.row.push('\n');
         self.out.write_all(self.row.as_bytes())?;
         self.row.clear();
