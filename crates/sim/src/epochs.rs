@@ -30,6 +30,7 @@ const AHEAD: usize = 8;
 const DROPPED: Nanos = NEVER - 1;
 
 /// The epochs of a simulation.
+#[derive(Default)]
 pub(crate) struct Epochs {
     /// No epoch is longer, ns.
     pub(crate) lookahead: Nanos,
@@ -105,14 +106,7 @@ impl Epochs {
     /// Epochs of at most `lookahead`.
     pub(crate) fn new(lookahead: Nanos) -> Self {
         let lookahead = lookahead.min(Key::LONGEST_NS);
-        Epochs {
-            lookahead,
-            span: lookahead,
-            segments: Vec::new(),
-            bursts: Vec::new(),
-            turns: Vec::new(),
-            order: Vec::new(),
-        }
+        Epochs { lookahead, span: lookahead, ..Epochs::default() }
     }
 
     /// Runs all connections from `from`, when the first of them has something to do, to the end of the epoch,

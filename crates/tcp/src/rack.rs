@@ -8,7 +8,7 @@ const REO_WND_PERSIST: u32 = 16;
 /// The widest reordering window, in quarters of the minimum RTT (Linux: u8 reo_wnd_steps).
 const REO_WND_STEPS_MAX: u64 = 255;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Rack {
     /// The delivered packet that was sent last.
     delivered: Transmission,
@@ -39,16 +39,7 @@ pub(crate) struct ReoWndInput {
 
 impl Rack {
     pub(crate) fn new() -> Self {
-        Rack {
-            delivered: Transmission::default(),
-            rtt_us: 0,
-            advanced: false,
-            reo_wnd_steps: 1,
-            reo_wnd_persist: 0,
-            dsack_seen: false,
-            last_delivered: 0,
-            reordering_seen: false,
-        }
+        Rack { reo_wnd_steps: 1, ..Rack::default() }
     }
 
     /// The delivered packet that was sent last.

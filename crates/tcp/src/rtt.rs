@@ -15,7 +15,7 @@ const MIN_RTT_FILTER: Nanos = 300 * 1_000_000_000;
 
 /// RTT estimator of RFC 6298, in the fixed-point form of Linux's tcp_rtt_estimator: srtt times 8, deviations
 /// times 4.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Rtt {
     srtt_8us: u64,
     mdev_4us: u64,
@@ -32,16 +32,7 @@ pub(crate) struct Rtt {
 impl Rtt {
     /// Without samples. The RTO is to exceed the RTT by at least `rto_min_us`.
     pub(crate) fn new(rto_min_us: u64) -> Self {
-        Rtt {
-            rto_min_us,
-            srtt_8us: 0,
-            mdev_4us: 0,
-            mdev_max_4us: 0,
-            rttvar_4us: 0,
-            round_end: 0,
-            rto_us: RTO_INITIAL_US,
-            min: MinRtt::default(),
-        }
+        Rtt { rto_min_us, rto_us: RTO_INITIAL_US, ..Rtt::default() }
     }
 
     /// Adds a sample and ends back-off (RFC 6298, section 5). `una` and `nxt` delimit rounds.

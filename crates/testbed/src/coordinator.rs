@@ -28,14 +28,16 @@ enum Command {
     Start(usize),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
+    #[default]
     Waiting,
     Running,
     Ended,
 }
 
 /// The telemetry of one flow so far.
+#[derive(Default)]
 struct Track {
     state: State,
     series: FlowSeries,
@@ -92,15 +94,6 @@ impl<'a> Coordinator<'a> {
         clock: Clock,
         schedule: Schedule,
     ) -> Self {
-        let track = |_| Track {
-            state: State::Waiting,
-            series: FlowSeries::default(),
-            retransmits: 0,
-            at_window_edges: [0; 2],
-            limits: Limits::default(),
-            started: None,
-            largest_cwnd_pkts: 0,
-        };
         Coordinator {
             scenario,
             controls,
@@ -108,7 +101,7 @@ impl<'a> Coordinator<'a> {
             clock,
             commands: commands(scenario, schedule),
             end: schedule.end,
-            tracks: scenario.flows.iter().map(track).collect(),
+            tracks: scenario.flows.iter().map(|_| Track::default()).collect(),
             latest: 0,
         }
     }

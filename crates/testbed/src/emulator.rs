@@ -150,10 +150,10 @@ impl<'a, O: Observer> Emulator<'a, O> {
         while !stop.load(Ordering::Relaxed) {
             let mut more = [false; 2];
             if readable[0] {
-                more[0] = self.read_sender()?;
+                more[0] = self.read(Direction::Forward)?;
             }
             if readable[1] {
-                more[1] = self.read_receiver()?;
+                more[1] = self.read(Direction::Back)?;
             }
             self.let_in()?;
             let now = self.clock.now();
@@ -183,26 +183,25 @@ impl<'a, O: Observer> Emulator<'a, O> {
         })
     }
 
-    /// Reads a batch from the senders. True: there may be more.
-    fn read_sender(&mut self) -> Result<bool, Error> {
+    /// Reads a batch from the senders, or from the receivers. True: there may be more.
+    fn read(&mut self, direction: Direction) -> Result<bool, Error> {
+        let device = match direction {
+            Direction::Forward => self.devices.sender,
+            Direction::Back => self.devices.receiver,
+        };
         for _ in 0..BATCH {
-            let Some(length) = read(self.devices.sender, &mut self.pool)? else { return Ok(false) };
-            self.accept(length, |header| header.source_port, Direction::Forward);
-        }
-        Ok(true)
-    }
-
-    /// Reads a batch from the receivers. True: there may be more.
-    fn read_receiver(&mut self) -> Result<bool, Error> {
-        for _ in 0..BATCH {
-            let Some(length) = read(self.devices.receiver, &mut self.pool)? else { return Ok(false) };
-            self.accept(length, |header| header.destination_port, Direction::Back);
+            let Some(length) = read(device, &mut self.pool)? else { return Ok(false) };
+            self.accept(length, direction);
         }
         Ok(true)
     }
 
     /// Takes the packet of `length` bytes that has just been read, if it belongs to a flow.
-    fn accept(&mut self, length: u16, port: fn(packet::Header) -> u16, direction: Direction) {
+    fn accept(&mut self, length: u16, direction: Direction) {
+        let port = |header: packet::Header| match direction {
+            Direction::Forward => header.source_port,
+            Direction::Back => header.destination_port,
+        };
         let now = self.clock.now();
         let header = self.pool.peek().and_then(|bytes| packet::parse(&bytes[..usize::from(length)]));
         let known = header.and_then(|h| Some((h, u32::from(port(h).checked_sub(FIRST_PORT)?))));

@@ -263,22 +263,18 @@ impl Observer for Traces {
             let result = events.packet(at_ns, link, event, packet, &self.run_info);
             self.note(result);
         }
-        for i in 0..self.captures.len() {
-            if self.captures[i].link == link {
-                let result = self.captures[i].packet(at_ns, event, packet, &self.run_info);
-                self.note(result);
-            }
-        }
+        let mut captures = self.captures.iter_mut().filter(|capture| capture.link == link);
+        let result = captures.try_for_each(|capture| capture.packet(at_ns, event, packet, &self.run_info));
+        self.note(result);
     }
 
     fn ack(&mut self, at_ns: u64, connection: ConnectionId, ack: &Ack) {
         if self.failed.is_some() {
             return;
         }
-        for i in 0..self.captures.len() {
-            let result = self.captures[i].ack(at_ns, connection, ack, &self.run_info);
-            self.note(result);
-        }
+        let mut captures = self.captures.iter_mut();
+        let result = captures.try_for_each(|capture| capture.ack(at_ns, connection, ack, &self.run_info));
+        self.note(result);
     }
 
     fn sender(&mut self, at_ns: u64, connection: ConnectionId, state: impl FnOnce() -> SenderState) {

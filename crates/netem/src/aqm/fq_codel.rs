@@ -36,7 +36,7 @@ pub(super) struct FqCodelQueue<T> {
     total: Total,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Bucket {
     queue: Queue,
     control: Control,
@@ -56,13 +56,7 @@ struct Total {
 impl<T: Copy> FqCodelQueue<T> {
     pub(super) fn new(settings: FqCodel, limit: Limit, mut random: Random) -> Self {
         let quantum_bytes = settings.quantum_bytes.max(LEAST_QUANTUM);
-        let bucket = Bucket {
-            queue: Queue::default(),
-            control: Control::default(),
-            deficit: 0,
-            next: NIL,
-            has_turns: false,
-        };
+        let bucket = Bucket { next: NIL, ..Bucket::default() };
         FqCodelQueue {
             settings: FqCodel { quantum_bytes, ..settings },
             limit,

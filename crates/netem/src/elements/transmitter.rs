@@ -48,15 +48,7 @@ impl Transmitter {
     /// otherwise it is lost.
     pub fn trace(opportunities_ms: Arc<[u32]>) -> Self {
         let last_ms = opportunities_ms.last().copied().unwrap_or(0).max(1);
-        let trace = Trace {
-            period: Nanos::from(last_ms) * MS,
-            at_ms: opportunities_ms,
-            begun: false,
-            cycle: 0,
-            next: 0,
-            left: 0,
-            last: 0,
-        };
+        let trace = Trace { period: Nanos::from(last_ms) * MS, at_ms: opportunities_ms, ..Trace::default() };
         Transmitter { kind: Kind::Trace(trace) }
     }
 
@@ -105,7 +97,7 @@ impl Transmitter {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Wire {
     /// Rate in force at `free`, unless a step is due there.
     rate_bps: u64,
@@ -129,10 +121,7 @@ impl Wire {
             steps: vec![(0, rate_bps)],
             next_step: 1,
             next_step_at: Nanos::MAX,
-            free: 0,
-            fraction: 0,
-            last_bytes: 0,
-            last_service: (0, 0),
+            ..Wire::default()
         }
     }
 
@@ -253,7 +242,7 @@ impl Bucket {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Trace {
     at_ms: Arc<[u32]>,
     period: Nanos,

@@ -69,7 +69,7 @@ impl Receiver {
             unread_pkts: 0,
             blocks: SackBlocks::default(),
             duplicate: None,
-            acks: Acks::default(),
+            acks: Acks::new(),
             handshake: Handshake::NONE,
             gro: GroPacket::NONE,
             fast_path: false,

@@ -23,7 +23,7 @@ const QUICK_ACKS_LEAST: u32 = 2;
 const CE_PKTS_PER_ACK: u16 = 2;
 
 /// ACKs that are delayed or compressed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Acks {
     /// Both ends agreed to ECN.
     pub(super) ecn: bool,
@@ -70,37 +70,19 @@ pub(super) struct Acks {
     pub(super) delay_steps: usize,
 }
 
-impl Default for Acks {
-    fn default() -> Self {
+impl Acks {
+    /// Of a connection without segments.
+    pub(super) fn new() -> Self {
         Acks {
-            ecn: false,
-            ece: false,
-            last_was_ce: false,
-            ce_pkts: 0,
-            unreported_ce_pkts: 0,
-            ect_seen: false,
-            acked: 0,
-            echo_ms: 0,
-            quickacks: 0,
             delay: expiry(0, 0),
-            last_data: 0,
-            quiet: 0,
-            ato: 0,
             delay_max: ATO_MAX,
             rto: RTO_INITIAL_US * US,
             delayed_until: Nanos::MAX,
-            is_read: false,
             compressed_until: Nanos::MAX,
-            compressed: 0,
-            dup_acks: 0,
-            dup_acks_next: 0,
-            last_departure: 0,
-            delay_steps: 0,
+            ..Acks::default()
         }
     }
-}
 
-impl Acks {
     #[inline]
     pub(super) fn next_timer(&self) -> Nanos {
         self.delayed_until.min(self.compressed_until)

@@ -34,7 +34,7 @@ fn ratio(mss: u64) -> u64 {
 }
 
 /// The rwnd that a receiver advertises, bytes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ReceiveWindow {
     /// `None`: it is autotuned. `u64::MAX`: it limits nothing.
     advertised: Option<u64>,
@@ -110,13 +110,9 @@ impl ReceiveWindow {
             most,
             mss,
             unread,
-            edge: 0,
-            rtt: Rtt::default(),
-            settled_until: 0,
-            round_start: 0,
             round_end: Nanos::MAX,
-            round_next: 0,
             read: FIRST_ROUND_PKTS * mss,
+            ..ReceiveWindow::default()
         };
         window.set_pkts();
         window
