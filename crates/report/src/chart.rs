@@ -5,7 +5,7 @@
 use crate::change;
 use crate::colour::{class, style};
 use crate::path::{area, line, steps};
-use crate::plot::{asset, percent};
+use crate::plot::{asset, percent, x_axis, y_axis};
 use crate::scale::{HEIGHT, Scale, WIDTH, spread, tick_text};
 use maud::{Markup, PreEscaped, html};
 
@@ -132,21 +132,13 @@ impl Chart {
                     span.unit { (self.y_title) @if self.y.is_log() { " (logarithmic)" } }
                 }
                 div.frame {
-                    div.yaxis aria-hidden="true" {
-                        @for tick in self.y.ticks() {
-                            span style={ "bottom:" (percent(self.y.place(tick))) } { (tick_text(tick)) }
-                        }
-                    }
+                    (y_axis(&self.y))
                     div.plot.still {
                         (self.drawing(2000))
                         (change::names(&self.changes, &self.x))
                     }
                     @if let Some(ends) = &ends { (self.labels(ends)) }
-                    div.xaxis aria-hidden="true" {
-                        @for tick in self.x.ticks() {
-                            span style={ "left:" (percent(self.x.place(tick))) } { (tick_text(tick)) }
-                        }
-                    }
+                    (x_axis(&self.x, tick_text))
                     div.xtitle { (self.x_title) @if self.x.is_log() { " (logarithmic)" } }
                 }
             }
@@ -157,17 +149,6 @@ impl Chart {
     pub(crate) fn needs_key(&self) -> bool {
         let y_title = self.y_title.to_lowercase();
         !matches!(self.curves.as_slice(), [only] if y_title.starts_with(&only.label.to_lowercase()))
-    }
-
-    /// Renders only the drawing, coarse and without text, for a page with many of them.
-    #[must_use]
-    pub fn thumbnail(&self) -> Markup {
-        let drawing = self.drawing(150);
-        if self.square {
-            html! { div.even { (drawing) } }
-        } else {
-            drawing
-        }
     }
 
     /// The SVG element of the drawing, with at most about `columns` points of a curve over time.
@@ -531,11 +512,7 @@ impl Bars {
                     span.unit { (self.unit) @if self.axis.is_log() { " (logarithmic)" } }
                 }
                 @for row in &self.rows { (row.figure()) }
-                div.row { div.xaxis aria-hidden="true" {
-                    @for tick in self.axis.ticks() {
-                        span style={ "left:" (percent(self.axis.place(tick))) } { (tick_text(tick)) }
-                    }
-                } }
+                div.row { (x_axis(&self.axis, tick_text)) }
             }
         }
     }
@@ -573,19 +550,6 @@ fn bar_sample(colour: Option<Colour>) -> Markup {
 /// The content of such a sample, 16 wide and 8 high.
 pub(crate) fn bar_sampled(colour: Option<Colour>) -> Markup {
     html! { rect class={ "bar " (class(colour)) } width="16" height="8" {} }
-}
-
-/// Renders a line of the size of a word (a sparkline).
-#[must_use]
-pub fn sparkline(axis: Axis, x: &[f64], y: &[f64]) -> Markup {
-    let last = x.iter().copied().filter(|x| x.is_finite()).fold(0.0, f64::max);
-    let scale = Scale { time: Axis::ending_at(last, 1), value: axis, columns: 100 };
-    let path = line(x, &y.iter().map(|y| *y as f32).collect::<Vec<_>>(), &scale);
-    html! {
-        svg.spark viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
-            @if !path.is_empty() { path class="line link" d=(path) {} }
-        }
-    }
 }
 
 /// The text as it may appear in a page: without characters that XML does not allow.

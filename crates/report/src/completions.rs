@@ -1,7 +1,8 @@
 //! Completion times of transfers: a table and the distribution.
 
-use crate::plot::{flow_class, percent, swatch};
+use crate::plot::{flow_class, percent, swatch, x_axis};
 use crate::scale::{Axis, HEIGHT, WIDTH, fixed, tick_text};
+use crate::tables::rows_of_flows;
 use crate::{Case, Study};
 use fairpace_results::Completions;
 use maud::{Markup, html};
@@ -51,34 +52,26 @@ fn table(cases: &[&Case]) -> Markup {
                     th.number scope="col" { "Slowdown" br; small { "mean" } }
                     @for of in ["p50", "p95", "p99"] { th.number scope="col" { (of) } }
                 } }
-                @for case in cases {
-                    @let with: Vec<(usize, &str, &Completions)> = case.run.summary.flows.iter().enumerate()
-                        .filter_map(|(i, flow)| Some((i, flow.name.as_str(), flow.completions.as_ref()?)))
-                        .collect();
-                    tbody {
-                        @for (row, (i, name, of)) in with.iter().enumerate() {
-                            tr {
-                                @if row == 0 { th scope="rowgroup" rowspan=(with.len()) { (case.label) } }
-                                td.name { (swatch(Some(*i))) (name) }
-                                td.number { (of.began) }
-                                td.number { (of.completed) }
-                                @for (x, digits) in [
-                                    (of.mean_ms, 1), (of.p50_ms, 1), (of.p95_ms, 1), (of.p99_ms, 1),
-                                    (of.slowdown_mean, 2), (of.slowdown_p50, 2),
-                                    (of.slowdown_p95, 2), (of.slowdown_p99, 2),
-                                ] {
-                                    td.number { (fixed(x, digits)) }
-                                }
-                            }
-                        }
-                    }
-                }
+                (rows_of_flows(cases, |flow| flow.completions.as_ref(), cells))
             }
         }
     }
 }
 
 /// The distribution of one run: the share of transfers that took at most the time on the horizontal axis.
+fn cells(of: &Completions) -> Markup {
+    html! {
+        td.number { (of.began) }
+        td.number { (of.completed) }
+        @for (x, digits) in [
+            (of.mean_ms, 1), (of.p50_ms, 1), (of.p95_ms, 1), (of.p99_ms, 1),
+            (of.slowdown_mean, 2), (of.slowdown_p50, 2), (of.slowdown_p95, 2), (of.slowdown_p99, 2),
+        ] {
+            td.number { (fixed(x, digits)) }
+        }
+    }
+}
+
 fn figure(case: &Case, axis: Axis) -> Markup {
     let flows = case.run.summary.flows.iter().zip(&case.run.series.flows).enumerate();
     let curves: Vec<(usize, String, &str)> = flows
@@ -113,11 +106,7 @@ fn figure(case: &Case, axis: Axis) -> Markup {
                         }
                     }
                 }
-                div.xaxis aria-hidden="true" {
-                    @for ms in axis.ticks() {
-                        span style={ "left:" (percent(axis.place(ms))) } { (tick_label(ms)) }
-                    }
-                }
+                (x_axis(&axis, tick_label))
             }
         }
     }

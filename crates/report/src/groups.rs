@@ -95,12 +95,7 @@ fn summary_of(group: &Group, flows: &[FlowSummary]) -> FlowSummary {
         cc: members().next().map(|flow| flow.cc.clone()).unwrap_or_default(),
         rtt_ms: every(|flow| flow.rtt_ms),
         start_s: members().map(|flow| flow.start_s).fold(f64::INFINITY, f64::min),
-        completion_s: None,
         failed: members().map(|flow| flow.failed).sum(),
-        completions: None,
-        media: None,
-        drop: None,
-        clamped: None,
         goodput_mbps: every(|flow| flow.goodput_mbps),
         share: some(|flow| flow.share),
         sent_pkts: some(|flow| flow.sent_pkts.map(|sent| sent as f64)).map(|sent| sent.round() as u64),
@@ -113,6 +108,7 @@ fn summary_of(group: &Group, flows: &[FlowSummary]) -> FlowSummary {
         rtt_p50_ms: some(|flow| flow.rtt_p50_ms),
         rtt_p95_ms: some(|flow| flow.rtt_p95_ms),
         rtt_p99_ms: some(|flow| flow.rtt_p99_ms),
+        ..FlowSummary::default()
     }
 }
 

@@ -30,6 +30,8 @@ mod scale;
 mod still;
 mod tables;
 
+use std::sync::LazyLock;
+
 use fairpace_results::{Repeat, Run};
 
 /// Information beside the runs. Every field has a default that gives a readable report.
@@ -117,12 +119,7 @@ struct Case<'a> {
 
 impl<'a> Study<'a> {
     fn new(title: &'a str, runs: &'a [Run], context: &'a Context) -> Study<'a> {
-        static NO_CONTEXT: RunContext = RunContext {
-            label: String::new(),
-            commands: vec![],
-            scenario_toml: String::new(),
-            published: None,
-        };
+        static NO_CONTEXT: LazyLock<RunContext> = LazyLock::new(RunContext::default);
         let end_s = |run: &Run| {
             let finite = run.series.t_s.iter().copied().filter(|t| t.is_finite());
             finite.fold(run.summary.window_s[1], f64::max)

@@ -1,7 +1,7 @@
 //! Audio and video: a table of what receivers get.
 
-use crate::plot::swatch;
 use crate::scale::{fixed, tick_text};
+use crate::tables::rows_of_flows;
 use crate::{Case, Study};
 use fairpace_results::MediaSummary;
 use maud::{Markup, html};
@@ -43,30 +43,23 @@ fn table(cases: &[&Case]) -> Markup {
                 @for of in ["p95", "p99"] { th.number scope="col" { (of) br; small { "ms" } } }
                 th.number scope="col" { "Variation" br; small { "p99, ms" } }
             } }
-            @for case in cases {
-                @let with: Vec<(usize, &str, &MediaSummary)> = case.run.summary.flows.iter().enumerate()
-                    .filter_map(|(i, flow)| Some((i, flow.name.as_str(), flow.media.as_ref()?)))
-                    .collect();
-                tbody {
-                    @for (row, (i, name, of)) in with.iter().enumerate() {
-                        tr {
-                            @if row == 0 { th scope="rowgroup" rowspan=(with.len()) { (case.label) } }
-                            td.name { (swatch(Some(*i))) (name) }
-                            td.number { (of.frames) }
-                            td.number { (of.late) }
-                            td.number { (of.lost) }
-                            td.number { b { (fixed(of.late_or_lost.map(|share| share * 100.0), 2)) } }
-                            td.number { (tick_text(of.longest_freeze_ms.round())) }
-                            @for ms in [
-                                of.frame_delay_p50_ms, of.frame_delay_p95_ms, of.frame_delay_p99_ms,
-                                of.delay_p50_ms, of.delay_p95_ms, of.delay_p99_ms, of.delay_variation_p99_ms,
-                            ] {
-                                td.number { (fixed(ms, 1)) }
-                            }
-                        }
-                    }
-                }
-            }
+            (rows_of_flows(cases, |flow| flow.media.as_ref(), cells))
+        }
+    }
+}
+
+fn cells(of: &MediaSummary) -> Markup {
+    html! {
+        td.number { (of.frames) }
+        td.number { (of.late) }
+        td.number { (of.lost) }
+        td.number { b { (fixed(of.late_or_lost.map(|share| share * 100.0), 2)) } }
+        td.number { (tick_text(of.longest_freeze_ms.round())) }
+        @for ms in [
+            of.frame_delay_p50_ms, of.frame_delay_p95_ms, of.frame_delay_p99_ms,
+            of.delay_p50_ms, of.delay_p95_ms, of.delay_p99_ms, of.delay_variation_p99_ms,
+        ] {
+            td.number { (fixed(ms, 1)) }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The plots of a run and their contents.
 
 use crate::path::{area, line, mean, steps, stripes};
-use crate::plot::{Mark, Panel, Readout, Rule, caption, flow_class, time_axis};
-use crate::scale::{Axis, HEIGHT, WIDTH, text};
+use crate::plot::{Mark, Panel, Readout, Rule, caption, flow_class, x_axis};
+use crate::scale::{Axis, HEIGHT, Scale, WIDTH, text, tick_text};
 use crate::{Case, Study};
 use fairpace_results::{FlowSeries, FlowSummary};
 use maud::{Markup, html};
@@ -122,20 +122,47 @@ fn goodput(study: &Study, case: &Case, axes: &Axes) -> Panel {
     panel
 }
 
-fn rtt(study: &Study, case: &Case, axes: &Axes) -> Panel {
-    let mut panel = empty(study, "rtt", "Round-trip time", "ms", axes.rtt);
-    panel.note = "bold: path; thin: the algorithm's min_rtt".into();
+/// How a series of a flow is drawn, and which one it is.
+type Drawn = (fn(&[f64], &[f32], &Scale) -> String, fn(&FlowSeries) -> &Vec<f32>);
+
+/// Draws two series of each flow. The readout begins with the mean of the bold one, or what `first` gives.
+fn pair(
+    case: &Case,
+    mut panel: Panel,
+    bold: Drawn,
+    thin: Drawn,
+    first: fn(&FlowSummary) -> Option<f64>,
+) -> Panel {
+    let t_s = &case.run.series.t_s;
     for (i, summary, series) in flows(case) {
-        panel.marks.push(mark("thin", i, steps(&case.run.series.t_s, &series.min_rtt_ms, &panel.scale)));
-        panel.marks.push(mark("line", i, line(&case.run.series.t_s, &series.rtt_ms, &panel.scale)));
-        let text = format!(
-            "{} / {}",
-            text(summary.rtt_mean_ms.unwrap_or(f64::NAN)),
-            window_mean(case, &series.min_rtt_ms)
-        );
-        panel.readouts.push(readout(summary, i, text, &[&series.rtt_ms, &series.min_rtt_ms]));
+        let [(draw_bold, bold), (draw_thin, thin)] = [bold, thin].map(|(draw, of)| (draw, of(series)));
+        panel.marks.push(mark("thin", i, draw_thin(t_s, thin, &panel.scale)));
+        panel.marks.push(mark("line", i, draw_bold(t_s, bold, &panel.scale)));
+        let first = first(summary).map_or_else(|| window_mean(case, bold), text);
+        let text = format!("{first} / {}", window_mean(case, thin));
+        panel.readouts.push(readout(summary, i, text, &[bold, thin]));
     }
     panel
+}
+
+fn rtt(study: &Study, case: &Case, axes: &Axes) -> Panel {
+    let note = "bold: path; thin: the algorithm's min_rtt".into();
+    let panel = Panel { note, ..empty(study, "rtt", "Round-trip time", "ms", axes.rtt) };
+    let mean = |summary: &FlowSummary| Some(summary.rtt_mean_ms.unwrap_or(f64::NAN));
+    pair(case, panel, (line, |of| &of.rtt_ms), (steps, |of| &of.min_rtt_ms), mean)
+}
+
+fn window(study: &Study, case: &Case, axes: &Axes) -> Panel {
+    let note = "bold: cwnd; thin: inflight".into();
+    let panel = empty(study, "window", "Congestion window and inflight", "packets", axes.window);
+    let (bold, thin): (Drawn, Drawn) = ((line, |of| &of.cwnd_pkts), (line, |of| &of.inflight_pkts));
+    pair(case, Panel { note, ..panel }, bold, thin, |_| None)
+}
+
+fn rate(study: &Study, case: &Case, axes: &Axes) -> Panel {
+    let note = "bold: estimate; thin: pacing".into();
+    let panel = empty(study, "rate", "Bandwidth estimate and pacing rate", "Mbit/s", axes.rate);
+    pair(case, Panel { note, ..panel }, (steps, |of| &of.bw_mbps), (line, |of| &of.pacing_mbps), |_| None)
 }
 
 fn queue_delay(study: &Study, case: &Case, axes: &Axes, link: usize) -> Panel {
@@ -171,35 +198,6 @@ fn backlog(study: &Study, case: &Case, axes: &Axes, link: usize) -> Panel {
         panel.marks.push(mark("area", i, area(&case.run.series.t_s, &floor, &top, &panel.scale)));
         panel.readouts.push(readout(summary, i, window_mean(case, own), &[own]));
         floor = top;
-    }
-    panel
-}
-
-fn window(study: &Study, case: &Case, axes: &Axes) -> Panel {
-    let mut panel = empty(study, "window", "Congestion window and inflight", "packets", axes.window);
-    panel.note = "bold: cwnd; thin: inflight".into();
-    for (i, summary, series) in flows(case) {
-        panel.marks.push(mark("thin", i, line(&case.run.series.t_s, &series.inflight_pkts, &panel.scale)));
-        panel.marks.push(mark("line", i, line(&case.run.series.t_s, &series.cwnd_pkts, &panel.scale)));
-        let text = format!(
-            "{} / {}",
-            window_mean(case, &series.cwnd_pkts),
-            window_mean(case, &series.inflight_pkts)
-        );
-        panel.readouts.push(readout(summary, i, text, &[&series.cwnd_pkts, &series.inflight_pkts]));
-    }
-    panel
-}
-
-fn rate(study: &Study, case: &Case, axes: &Axes) -> Panel {
-    let mut panel = empty(study, "rate", "Bandwidth estimate and pacing rate", "Mbit/s", axes.rate);
-    panel.note = "bold: estimate; thin: pacing".into();
-    for (i, summary, series) in flows(case) {
-        panel.marks.push(mark("thin", i, line(&case.run.series.t_s, &series.pacing_mbps, &panel.scale)));
-        panel.marks.push(mark("line", i, steps(&case.run.series.t_s, &series.bw_mbps, &panel.scale)));
-        let text =
-            format!("{} / {}", window_mean(case, &series.bw_mbps), window_mean(case, &series.pacing_mbps));
-        panel.readouts.push(readout(summary, i, text, &[&series.bw_mbps, &series.pacing_mbps]));
     }
     panel
 }
@@ -244,7 +242,7 @@ pub(crate) fn lanes(study: &Study, case: &Case) -> Markup {
                     }
                     div.cursor hidden {}
                 }
-                (time_axis(&scale))
+                (x_axis(&scale.time, tick_text))
             }
             p.phases {
                 @for phase in seen {

@@ -1,6 +1,6 @@
 //! One plot: the drawing, which the page and the picture share, and its frame in the page.
 
-use crate::scale::{HEIGHT, Scale, WIDTH, tick_text};
+use crate::scale::{Axis, HEIGHT, Scale, WIDTH, tick_text};
 use maud::{Markup, PreEscaped, html};
 
 // Colours and dashes repeat after these many flows; together they distinguish 24 flows.
@@ -93,13 +93,7 @@ pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Mark
         figure.panel tabindex="0" data-run=(run) data-panel=(panel.key) data-max=(panel.scale.value.max) {
             (caption(&panel.title, panel.unit, &panel.note, &panel.readouts))
             div.frame {
-                div.yaxis aria-hidden="true" {
-                    @for tick in panel.scale.value.ticks() {
-                        span style={ "bottom:" (percent(panel.scale.value.place(tick))) } {
-                            (tick_text(tick))
-                        }
-                    }
-                }
+                (y_axis(&panel.scale.value))
                 div.plot {
                     svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
                         preserveAspectRatio="none" role="img" {
@@ -115,7 +109,7 @@ pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Mark
                     div.cursor hidden {}
                 }
                 (aside)
-                (time_axis(&panel.scale))
+                (x_axis(&panel.scale.time, tick_text))
             }
         }
     }
@@ -141,12 +135,23 @@ pub(crate) fn caption(title: &str, unit: &str, note: &str, readouts: &[Readout])
     }
 }
 
-/// The labels under a plot. The script replaces them when it changes the span of time.
-pub(crate) fn time_axis(scale: &Scale) -> Markup {
+/// The labels at the left of a plot.
+pub(crate) fn y_axis(axis: &Axis) -> Markup {
+    html! {
+        div.yaxis aria-hidden="true" {
+            @for tick in axis.ticks() {
+                span style={ "bottom:" (percent(axis.place(tick))) } { (tick_text(tick)) }
+            }
+        }
+    }
+}
+
+/// The labels under a plot. The script replaces those of an axis of time when it changes the span.
+pub(crate) fn x_axis(axis: &Axis, text: fn(f64) -> String) -> Markup {
     html! {
         div.xaxis aria-hidden="true" {
-            @for tick in scale.time.ticks() {
-                span style={ "left:" (percent(scale.time.place(tick))) } { (tick_text(tick)) }
+            @for tick in axis.ticks() {
+                span style={ "left:" (percent(axis.place(tick))) } { (text(tick)) }
             }
         }
     }

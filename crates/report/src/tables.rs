@@ -3,6 +3,7 @@
 use crate::plot::swatch;
 use crate::scale::{fixed, tick_text};
 use crate::{Case, Study, place};
+use fairpace_results::FlowSummary;
 use maud::{Markup, html};
 
 /// One row per flow. Values of the whole run span its rows.
@@ -67,6 +68,29 @@ fn flow_rows(case: &Case, published: bool) -> Markup {
 }
 
 /// One row per link.
+/// The body of a table for each case: a row for each of its flows that has `of`, with these cells of it.
+pub(crate) fn rows_of_flows<'a, T: 'a>(
+    cases: &[&'a Case],
+    of: impl Fn(&'a FlowSummary) -> Option<&'a T>,
+    cells: fn(&T) -> Markup,
+) -> Markup {
+    html! {
+        @for case in cases {
+            @let flows = case.run.summary.flows.iter().enumerate();
+            @let with: Vec<_> = flows.filter_map(|(i, flow)| Some((i, &flow.name, of(flow)?))).collect();
+            tbody {
+                @for (row, (i, name, of)) in with.iter().enumerate() {
+                    tr {
+                        @if row == 0 { th scope="rowgroup" rowspan=(with.len()) { (case.label) } }
+                        td.name { (swatch(Some(*i))) (name) }
+                        (cells(of))
+                    }
+                }
+            }
+        }
+    }
+}
+
 pub(crate) fn links(study: &Study) -> Markup {
     let reported = |case: &Case| case.context.published.as_ref().and_then(|p| p.queue_delay_mean_ms);
     let published = study.runs.iter().any(|case| reported(case).is_some());
