@@ -26,26 +26,25 @@ pub struct Check {
     pub remedy: String,
 }
 
-impl Check {
-    pub(crate) fn ok(what: &'static str, found: String, matters: &'static str) -> Check {
-        Check { what, standing: Standing::Ok, found, matters, remedy: String::new() }
+/// What is checked, and why it matters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Topic(pub(crate) &'static str, pub(crate) &'static str);
+
+impl Topic {
+    pub(crate) fn ok(self, found: impl Into<String>) -> Check {
+        self.check(Standing::Ok, found, "")
     }
 
-    pub(crate) fn missing(
-        what: &'static str,
-        found: String,
-        matters: &'static str,
-        remedy: impl Into<String>,
-    ) -> Check {
-        Check { what, standing: Standing::Missing, found, matters, remedy: remedy.into() }
+    pub(crate) fn missing(self, found: impl Into<String>, remedy: impl Into<String>) -> Check {
+        self.check(Standing::Missing, found, remedy)
     }
 
-    pub(crate) fn degraded(
-        what: &'static str,
-        found: String,
-        matters: &'static str,
-        remedy: impl Into<String>,
-    ) -> Check {
-        Check { what, standing: Standing::Degraded, found, matters, remedy: remedy.into() }
+    pub(crate) fn degraded(self, found: impl Into<String>, remedy: impl Into<String>) -> Check {
+        self.check(Standing::Degraded, found, remedy)
+    }
+
+    fn check(self, standing: Standing, found: impl Into<String>, remedy: impl Into<String>) -> Check {
+        let Topic(what, matters) = self;
+        Check { what, standing, found: found.into(), matters, remedy: remedy.into() }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use fairpace_cc::{Algorithm, Kind};
 use libbpf_rs::btf::Btf;
 
-use crate::check::{Check, Standing};
+use crate::check::{Check, Standing, Topic};
 use crate::{Error, bpffs, btf, log, object, storage, tcp_iterator};
 
 /// The oldest kernel whose verifier lets a congestion control write the pacing rate (6.0), and whose programs
@@ -124,8 +124,8 @@ impl Features {
     }
 
     fn check_btf(&mut self, path: &Path) {
-        let what = "type information (BTF)";
-        let matters = "the algorithms find the fields of this kernel's sockets by it";
+        let topic =
+            Topic("type information (BTF)", "the algorithms find the fields of this kernel's sockets by it");
         // opened first: the system's error says more than libbpf's
         let parse = || log::with_log(|| Btf::from_path(path)).0;
         let parsed = fs::File::open(path)
@@ -137,37 +137,26 @@ impl Features {
                 let found = format!("{}: {e}", path.display());
                 let remedy =
                     "boot a kernel with CONFIG_DEBUG_INFO_BTF=y, as the stock kernels of distributions are";
-                self.checks.push(Check::missing(what, found, matters, remedy));
+                self.checks.push(topic.missing(found, remedy));
                 return;
             }
         };
-        self.checks.push(Check::ok(what, path.display().to_string(), matters));
+        self.checks.push(topic.ok(path.display().to_string()));
         self.check_interface(&btf);
     }
 
     fn check_interface(&mut self, btf: &Btf<'_>) {
         let ops = "tcp_congestion_ops";
-        let what = "congestion control in BPF";
-        let matters = "an algorithm registers as a struct_ops of this type";
+        let topic = Topic("congestion control in BPF", "an algorithm registers as a struct_ops of this type");
         let arguments = btf::arguments(btf, ops, "cong_control");
         if !btf::has_struct(btf, "bpf_struct_ops_tcp_congestion_ops") {
             let remedy = "boot a kernel with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y and CONFIG_INET=y";
-            self.checks.push(Check::missing(
-                what,
-                "no bpf_struct_ops_tcp_congestion_ops in BTF".into(),
-                matters,
-                remedy,
-            ));
+            self.checks.push(topic.missing("no bpf_struct_ops_tcp_congestion_ops in BTF", remedy));
         } else if !matches!(arguments, Some(2 | 4)) {
             let found = format!("cong_control takes {arguments:?} arguments; 2 and 4 are known");
-            self.checks.push(Check::missing(
-                what,
-                found,
-                matters,
-                "a newer version of this library may know them",
-            ));
+            self.checks.push(topic.missing(found, "a newer version of this library may know them"));
         } else {
-            self.checks.push(Check::ok(what, "tcp_congestion_ops can be a struct_ops".into(), matters));
+            self.checks.push(topic.ok("tcp_congestion_ops can be a struct_ops"));
         }
         self.interface = Interface {
             control_has_flag: arguments == Some(4),
@@ -184,13 +173,13 @@ impl Features {
 }
 
 fn built() -> Check {
-    let (what, matters) = ("kernel objects", "they hold the algorithms, compiled for the kernel");
+    let topic = Topic("kernel objects", "they hold the algorithms, compiled for the kernel");
     match object::built() {
         Ok(objects) => {
             let names: Vec<_> = objects.iter().map(|(name, _)| *name).collect();
-            Check::ok(what, names.join(", "), matters)
+            topic.ok(names.join(", "))
         }
-        Err(why) => Check::missing(what, "none in this build".into(), matters, why),
+        Err(why) => topic.missing("none in this build", why),
     }
 }
 
@@ -202,24 +191,24 @@ pub(crate) fn release() -> String {
 }
 
 fn version(release: &str) -> Check {
-    let (what, matters) = ("kernel version", "older ones do not let BPF set the pacing rate");
+    let topic = Topic("kernel version", "older ones do not let BPF set the pacing rate");
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|n| n.parse::<u32>().ok());
     match (numbers.next(), numbers.next()) {
         (Some(major), Some(minor)) if (major, minor) < FLOOR => {
             let remedy = format!("boot {}.{} or later", FLOOR.0, FLOOR.1);
-            Check::missing(what, release.to_owned(), matters, remedy)
+            topic.missing(release.to_owned(), remedy)
         }
-        _ => Check::ok(what, release.to_owned(), matters),
+        _ => topic.ok(release.to_owned()),
     }
 }
 
 fn rights(missing: &[&'static str]) -> Check {
-    let (what, matters) = ("rights", "the kernel lets only administrators load BPF programs");
+    let topic = Topic("rights", "the kernel lets only administrators load BPF programs");
     if missing.is_empty() {
-        return Check::ok(what, "sufficient".into(), matters);
+        return topic.ok("sufficient");
     }
     let remedy = "run it as root (sudo), outside of a rootless container";
-    Check::missing(what, format!("lacks {}", missing.join(", ")), matters, remedy)
+    topic.missing(format!("lacks {}", missing.join(", ")), remedy)
 }
 
 /// Listing the kernel's BPF objects needs CAP_SYS_ADMIN outside of any user namespace; without it the kernel
@@ -278,46 +267,28 @@ fn missing_capabilities(status: &Path) -> Vec<&'static str> {
 }
 
 fn jit() -> Check {
-    let (what, matters) = ("BPF compiler (JIT)", "the kernel runs a struct_ops only as machine code");
+    let topic = Topic("BPF compiler (JIT)", "the kernel runs a struct_ops only as machine code");
     let file = "/proc/sys/net/core/bpf_jit_enable";
     match fs::read_to_string(file).as_deref().map(str::trim) {
-        Ok("0") => Check::missing(what, "off".into(), matters, "sysctl net.core.bpf_jit_enable=1"),
-        Ok(_) => Check::ok(what, "on".into(), matters),
-        Err(e) => Check::degraded(what, format!("{file}: {e}"), matters, "if loading fails, look here first"),
+        Ok("0") => topic.missing("off", "sysctl net.core.bpf_jit_enable=1"),
+        Ok(_) => topic.ok("on"),
+        Err(e) => topic.degraded(format!("{file}: {e}"), "if loading fails, look here first"),
     }
 }
 
 /// The members of tcp_congestion_ops in the kernels from 6.1 to 7.1 of kernel.org (include/net/tcp.h).
-const STOCK_MEMBERS: [&str; 19] = [
-    "ssthresh",
-    "cong_avoid",
-    "set_state",
-    "cwnd_event",
-    "cwnd_event_tx_start",
-    "in_ack_event",
-    "pkts_acked",
-    "min_tso_segs",
-    "cong_control",
-    "undo_cwnd",
-    "sndbuf_expand",
-    "get_info",
-    "name",
-    "owner",
-    "list",
-    "key",
-    "flags",
-    "init",
-    "release",
-];
+const STOCK_MEMBERS: &str = "ssthresh cong_avoid set_state cwnd_event cwnd_event_tx_start in_ack_event \
+                             pkts_acked min_tso_segs cong_control undo_cwnd sndbuf_expand get_info name \
+                             owner list key flags init release";
 
 /// Kernels with Google's BBRv3, such as XanMod's and CachyOS's, have tso_segs in the place of min_tso_segs.
 fn patches(members: &[String]) -> Check {
-    let (what, matters) = (
+    let topic = Topic(
         "patches",
         "another tcp_congestion_ops than kernel.org's is one that was not tested; members go by name",
     );
-    let added: Vec<&str> =
-        members.iter().map(String::as_str).filter(|name| !STOCK_MEMBERS.contains(name)).collect();
+    let is_stock = |name: &str| STOCK_MEMBERS.split(' ').any(|stock| stock == name);
+    let added: Vec<&str> = members.iter().map(String::as_str).filter(|name| !is_stock(name)).collect();
     let mut found = match added.as_slice() {
         [] => "tcp_congestion_ops is as kernel.org has it".to_owned(),
         added => format!("tcp_congestion_ops has {}, which kernel.org's has not", added.join(", ")),
@@ -325,7 +296,7 @@ fn patches(members: &[String]) -> Check {
     if !members.iter().any(|name| name == "min_tso_segs") {
         found.push_str("; it lacks min_tso_segs, which no algorithm of ours uses");
     }
-    Check::ok(what, found, matters)
+    topic.ok(found)
 }
 
 /// The field of `struct bpf_prog_aux` by which a kernel decides whether to run a program while process 1
@@ -333,13 +304,13 @@ fn patches(members: &[String]) -> Check {
 const SKIPS_FIELD: &str = "init_owned";
 
 fn process_1(skips_programs: bool) -> Check {
-    let (what, matters) = (
+    let topic = Topic(
         "programs in process 1",
         "where a hook is skipped, the kernel takes what was on its stack for ssthresh or cwnd, uses it at \
          once or at a later ACK in any process, and may log a warning",
     );
     if !skips_programs {
-        return Check::ok(what, "they run as in any process".into(), matters);
+        return topic.ok("they run as in any process");
     }
     let grow = Algorithm::all().filter(|algorithm| algorithm.kind() == Kind::GrowsCwnd);
     let grow: Vec<&str> = grow.map(Algorithm::name).collect();
@@ -351,45 +322,39 @@ fn process_1(skips_programs: bool) -> Check {
     );
     let remedy = "boot another kernel for work that matters, or use an algorithm that sets cwnd on each ACK; \
                   the testbed does not judge a run with such a cwnd";
-    Check::degraded(what, found, matters, remedy)
+    topic.degraded(found, remedy)
 }
 
 fn ecn(control_has_flag: bool) -> Check {
-    let (what, matters) = ("ECN echo per ACK", "algorithms that react to ECN marks need it");
+    let topic = Topic("ECN echo per ACK", "algorithms that react to ECN marks need it");
     if control_has_flag {
-        return Check::ok(what, "cong_control gets the ACK's flags".into(), matters);
+        return topic.ok("cong_control gets the ACK's flags");
     }
     let found =
         "cong_control does not get the ACK's flags; algorithms that track sends get them by another hook";
-    Check::degraded(what, found.into(), matters, "6.10 or later has it")
+    topic.degraded(found, "6.10 or later has it")
 }
 
 fn links(has_links: bool) -> Check {
-    let (what, matters) =
-        ("BPF links for struct_ops", "they make loading crash-safe and PROBE_RTT samples exact");
+    let topic = Topic("BPF links for struct_ops", "they make loading crash-safe and PROBE_RTT samples exact");
     if has_links {
-        return Check::ok(what, "yes".into(), matters);
+        return topic.ok("yes");
     }
     let found =
         "no: what a killed process loaded stays until it is unloaded; PROBE_RTT cannot mark its samples";
-    Check::degraded(what, found.into(), matters, "6.4 or later has them")
+    topic.degraded(found, "6.4 or later has them")
 }
 
 fn file_system() -> Check {
-    let (what, matters) = ("BPF file system", "loaded algorithms are pinned there, to outlive the process");
+    let topic = Topic("BPF file system", "loaded algorithms are pinned there, to outlive the process");
     if !bpffs::may_open() {
-        return Check::missing(
-            what,
-            "this process may not open /sys/fs/bpf".into(),
-            matters,
-            "run it as root (sudo)",
-        );
+        return topic.missing("this process may not open /sys/fs/bpf", "run it as root (sudo)");
     }
     if bpffs::is_mounted() {
-        return Check::ok(what, "mounted at /sys/fs/bpf".into(), matters);
+        return topic.ok("mounted at /sys/fs/bpf");
     }
     if Path::new("/sys/fs/bpf").is_dir() {
-        return Check::ok(what, "not mounted yet; loading mounts it at /sys/fs/bpf".into(), matters);
+        return topic.ok("not mounted yet; loading mounts it at /sys/fs/bpf");
     }
-    Check::degraded(what, "there is no /sys/fs/bpf".into(), matters, "mount sysfs at /sys")
+    topic.degraded("there is no /sys/fs/bpf", "mount sysfs at /sys")
 }

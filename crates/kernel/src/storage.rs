@@ -10,7 +10,7 @@ use std::fs;
 use libbpf_rs::btf::Btf;
 
 use crate::btf;
-use crate::check::Check;
+use crate::check::{Check, Topic};
 
 /// What /proc/cpuinfo calls the instruction, on a processor of this kind; `None`: not known here.
 const INSTRUCTION: Option<&str> = if cfg!(target_arch = "x86_64") {
@@ -43,17 +43,17 @@ fn lacks(cpuinfo: &str, instruction: &str) -> bool {
 }
 
 fn judge(takes_no_lock: bool, lacks: Option<&str>) -> Check {
-    let (what, matters) =
-        ("state of a flow", "a flow without it is no BBR: it has only additive increase and halving");
+    let topic =
+        Topic("state of a flow", "a flow without it is no BBR: it has only additive increase and halving");
     match lacks {
         Some(instruction) if takes_no_lock => {
             let found = format!(
                 "this kernel gives no socket storage on a processor without `{instruction}` (/proc/cpuinfo)"
             );
             let remedy = "boot Linux 6.18 or older; in a virtual machine, give it a processor that has it";
-            Check::missing(what, found, matters, remedy)
+            topic.missing(found, remedy)
         }
-        _ => Check::ok(what, "the kernel has room for it".into(), matters),
+        _ => topic.ok("the kernel has room for it"),
     }
 }
 

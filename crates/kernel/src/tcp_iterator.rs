@@ -7,7 +7,7 @@
 
 use std::fs;
 
-use crate::check::Check;
+use crate::check::{Check, Topic};
 
 /// First and last versions of kernel.org that have the fault.
 const FAULTY: [([u32; 3], [u32; 3]); 2] = [([6, 17, 0], [6, 18, 41]), ([6, 19, 0], [7, 1, 5])];
@@ -92,7 +92,7 @@ pub(crate) fn check() -> Check {
 }
 
 fn check_of(version: &Version) -> Check {
-    let (what, matters) = (
+    let topic = Topic(
         "walk over TCP sockets",
         "`panic` moves live sockets by the BPF iterator `tcp`, which can panic Linux 6.17 to 6.18.41 and \
          6.19 to 7.1.5 when memory is short (CVE-2026-64575)",
@@ -103,14 +103,12 @@ fn check_of(version: &Version) -> Check {
             Some(_) => format!("{text} is, by its version, not among those of CVE-2026-64575"),
             None => format!("the version {text} is not understood: CVE-2026-64575 is not excluded"),
         };
-        return Check::ok(what, found, matters);
+        return topic.ok(found);
     }
-    Check::degraded(
-        what,
+    topic.degraded(
         format!(
             "{text} is, by its version, among those of CVE-2026-64575; whether it has the fix is not known"
         ),
-        matters,
         "boot 6.18.42, 7.1.6 or later, or a distribution's kernel whose changelog names the CVE. Until then \
          `panic` finds sockets by the descriptors of processes, and says what that misses; with the fix, \
          `panic --walk iterator` misses nothing",
