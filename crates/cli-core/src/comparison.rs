@@ -25,20 +25,16 @@ impl Comparison<'_> {
     pub fn scenarios(&self, names: &[String]) -> Result<Vec<Scenario>, Failure> {
         for set in self.sets {
             if let Some(algorithm) = set.algorithm().filter(|name| !names.iter().any(|cc| is(cc, name))) {
-                return Err(Failure::new(
-                    Exit::Usage,
-                    format!("--set changes a parameter of `{algorithm}`, which is not compared"),
-                    format!("--cc names {}", names.join(", ")),
-                ));
+                let message = format!("--set changes a parameter of `{algorithm}`, which is not compared");
+                return Err(Failure::new(Exit::Usage, message, format!("--cc names {}", names.join(", "))));
             }
         }
         let flows = self.path.rtt.len();
         if flows > MOST_FLOWS {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("--rtt has {flows} values, one for each flow; it may have {MOST_FLOWS}"),
-                "write a scenario file, where a flow has a `count`, and perform `fairpace sim` with it",
-            ));
+            let message = format!("--rtt has {flows} values, one for each flow; it may have {MOST_FLOWS}");
+            let help =
+                "write a scenario file, where a flow has a `count`, and perform `fairpace sim` with it";
+            return Err(Failure::new(Exit::Usage, message, help));
         }
         names.iter().map(|cc| self.scenario(cc).map_err(Failure::from)).collect()
     }

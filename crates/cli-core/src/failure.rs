@@ -8,7 +8,7 @@ use std::path::Path;
 
 use fairpace_scenario::{Invalid, clipped, visible};
 use miette::{Diagnostic, Report};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::escape::escape_json;
 
@@ -81,34 +81,6 @@ pub struct Failure {
     problems: Vec<fairpace_scenario::Problem>,
     /// Problems that are left out: at most [`Invalid::MOST`].
     more: u8,
-}
-
-/// A place in a scenario with an error, for programs.
-#[derive(Debug, Serialize)]
-struct Problem {
-    kind: &'static str,
-    file: String,
-    line: usize,
-    column: usize,
-    key: String,
-    message: String,
-    help: String,
-}
-
-#[derive(Serialize)]
-struct ErrorRecord<'a> {
-    kind: &'static str,
-    exit_code: i32,
-    message: String,
-    help: Option<String>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    problems: &'a [Problem],
-    #[serde(skip_serializing_if = "is_zero")]
-    more_problems: usize,
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 impl Failure {
@@ -232,24 +204,27 @@ impl Failure {
         if !json {
             return format!("{:?}", self.shown());
         }
-        let problem = |problem: &fairpace_scenario::Problem| Problem {
-            kind: problem.kind,
-            file: clipped(&problem.file, MOST_TEXT).into_owned(),
-            line: problem.line,
-            column: problem.column,
-            key: problem.key.clone(),
-            message: problem.message.clone(),
-            help: problem.help.clone(),
+        let problem = |problem: &fairpace_scenario::Problem| {
+            let fairpace_scenario::Problem { kind, file, line, column, key, message, help, .. } = problem;
+            let file = clipped(file, MOST_TEXT);
+            json!({
+                "kind": kind, "file": file, "line": line, "column": column, "key": key, "message": message,
+                "help": help,
+            })
         };
-        let record = ErrorRecord {
-            kind: self.kind,
-            exit_code: self.code,
-            message: clipped(&self.to_string(), MOST_TEXT).into_owned(),
-            help: self.help.as_deref().map(|help| clipped(help, MOST_TEXT).into_owned()),
-            problems: &self.problems.iter().map(problem).collect::<Vec<_>>(),
-            more_problems: self.more.into(),
-        };
-        format!("{}\n", escape_json(serde_json::json!({ "error": record }).to_string()))
+        let mut record = json!({
+            "kind": self.kind,
+            "exit_code": self.code,
+            "message": clipped(&self.to_string(), MOST_TEXT),
+            "help": self.help.as_deref().map(|help| clipped(help, MOST_TEXT)),
+        });
+        if !self.problems.is_empty() {
+            record["problems"] = self.problems.iter().map(problem).collect();
+        }
+        if self.more > 0 {
+            record["more_problems"] = self.more.into();
+        }
+        format!("{}\n", escape_json(json!({ "error": record }).to_string()))
     }
 
     /// Which kind of error it is, as in JSON: `usage`, `output`, ...

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use fairpace_scenario::visible;
 use serde::Serialize;
 
+use crate::args::Global;
 use crate::escape::escape_json;
 use crate::failure::{Exit, Failure};
 
@@ -34,6 +35,19 @@ impl Output {
         Self { writer: Box::new(writer), closed: false }
     }
 
+    /// Writes a record as JSON, if the user asks for that, else as text.
+    ///
+    /// # Errors
+    /// The destination cannot be written to ([`Exit::Output`]), or the record has a value without a form.
+    pub fn record<T: Serialize>(
+        &mut self,
+        record: &T,
+        global: Global,
+        text: impl FnOnce(&T) -> String,
+    ) -> Result<(), Failure> {
+        if global.json { self.json(record) } else { self.text(&text(record)) }
+    }
+
     /// Writes text. Control characters in it, which can only be of names and titles, are escaped.
     ///
     /// # Errors
@@ -52,11 +66,8 @@ impl Output {
                 Ok(())
             }
             other => other.map_err(|error| {
-                Failure::new(
-                    Exit::Output,
-                    format!("cannot write to stdout: {error}"),
-                    "check where it is redirected to",
-                )
+                let message = format!("cannot write to stdout: {error}");
+                Failure::new(Exit::Output, message, "check where it is redirected to")
             }),
         }
     }

@@ -147,27 +147,22 @@ impl ResultDir {
             Way::Exchange => replace::exchange(staging, &self.target),
             Way::OneByOne => replace::one_by_one(staging, &self.target),
         };
+        let target = self.target.display();
         match outcome {
             Ok(Outcome::InPlace) => Ok(()),
             Ok(Outcome::Elsewhere(path, foreign)) => Err(elsewhere(&self.target, &path, &foreign)),
-            Ok(Outcome::WithRemains(path, error)) => Err(Failure::new(
-                Exit::Output,
-                format!(
-                    "the result is in {}, but files of the earlier one cannot be removed from {}: {error}",
-                    self.target.display(),
-                    path.display()
-                ),
-                "remove them",
-            )),
-            Ok(Outcome::Refused(path, error)) => Err(Failure::new(
-                Exit::Output,
-                format!(
-                    "the result is in {}, since it cannot be moved to {}: {error}",
-                    path.display(),
-                    self.target.display()
-                ),
-                "move it where you want it",
-            )),
+            Ok(Outcome::WithRemains(path, error)) => {
+                let left =
+                    format!("files of the earlier one cannot be removed from {}: {error}", path.display());
+                let message = format!("the result is in {target}, but {left}");
+                Err(Failure::new(Exit::Output, message, "remove them"))
+            }
+            Ok(Outcome::Refused(path, error)) => {
+                let kept = path.display();
+                let message =
+                    format!("the result is in {kept}, since it cannot be moved to {target}: {error}");
+                Err(Failure::new(Exit::Output, message, "move it where you want it"))
+            }
             Err(error) => Err(stuck(&self.target, &kept, &error)),
         }
     }
@@ -259,37 +254,24 @@ impl Unusable {
 }
 
 fn refused(path: &Path, why: &str) -> Failure {
-    Failure::new(
-        Exit::Output,
-        format!("results cannot be written to {}: {why}", path.display()),
-        "name a new or empty directory, or one with an earlier result, which is then replaced",
-    )
+    let message = format!("results cannot be written to {}: {why}", path.display());
+    let help = "name a new or empty directory, or one with an earlier result, which is then replaced";
+    Failure::new(Exit::Output, message, help)
 }
 
 fn elsewhere(target: &Path, kept: &Path, foreign: &Foreign) -> Failure {
-    let what = target.join(&foreign.path);
-    Failure::new(
-        Exit::Output,
-        format!(
-            "the result is in {}: during the run {} appeared or changed; it {}",
-            kept.display(),
-            what.display(),
-            foreign.why
-        ),
-        format!("{} is as it was; move the result where you want it", target.display()),
-    )
+    let Foreign { path, why } = foreign;
+    let (what, kept) = (target.join(path), kept.display());
+    let during = format!("during the run {} appeared or changed; it {why}", what.display());
+    let help = format!("{} is as it was; move the result where you want it", target.display());
+    Failure::new(Exit::Output, format!("the result is in {kept}: {during}"), help)
 }
 
 /// The system refuses to move the result to its place, which it let us write to before the run.
 fn stuck(target: &Path, kept: &Path, error: &io::Error) -> Failure {
-    Failure::new(
-        Exit::Output,
-        format!("the result cannot be moved to {}: {error}", target.display()),
-        format!(
-            "its files are in {}: move them; the next command with this --out finishes or removes them",
-            kept.display()
-        ),
-    )
+    let message = format!("the result cannot be moved to {}: {error}", target.display());
+    let then = "move them; the next command with this --out finishes or removes them";
+    Failure::new(Exit::Output, message, format!("its files are in {}: {then}", kept.display()))
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {
@@ -303,11 +285,8 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
         }
         _ => "name another directory",
     };
-    Failure::new(
-        Exit::Output,
-        format!("results cannot be written to {}: {error}", path.display()),
-        format!("{help}; nothing was left there"),
-    )
+    let message = format!("results cannot be written to {}: {error}", path.display());
+    Failure::new(Exit::Output, message, format!("{help}; nothing was left there"))
 }
 
 #[cfg(test)]
