@@ -5,21 +5,16 @@ use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::summary;
 use fairpace_results::Run;
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Scenario, Target};
 
 use crate::args::CompareArgs;
+use crate::call::Call;
 use crate::store::{self, Case};
 
-pub(crate) fn run(
-    args: &CompareArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn run(args: &CompareArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let sets = args.changes.all_sets();
     let comparison = Comparison { path: &args.path, target: args.on, sets: &sets };
     let scenarios = comparison.scenarios(&args.cc)?;
@@ -29,7 +24,7 @@ pub(crate) fn run(
         scenarios.iter().filter_map(|scenario| Some(scenario.flows.first()?.cc.to_string())).collect();
     let mut runs = Vec::new();
     for (scenario, cc) in scenarios.iter().zip(&labels) {
-        runs.push(host::run(scenario, args.on, cc, signals, global.quiet)?);
+        runs.push(host::run(scenario, args.on, cc, &signals, global.quiet)?);
     }
     if let Some(dir) = dir {
         let cases =

@@ -18,11 +18,12 @@ use fairpace_conform::{Outcome, Own, Peer, contained};
 use serde::Serialize;
 
 use crate::args::ConformArgs;
+use crate::call::Call;
 
 /// Of the record that `--json` prints.
 const SCHEMA: &str = "fairpace.conform.results/1";
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Record {
     schema: &'static str,
     commit: &'static str,
@@ -55,7 +56,7 @@ struct Listed<'a> {
     title: &'a str,
     about: &'a str,
     differs: Option<&'a str>,
-    needs: Vec<&'static str>,
+    needs: Vec<String>,
     steps: usize,
 }
 
@@ -67,18 +68,13 @@ impl<'a> From<&'a Case> for Listed<'a> {
             title: &header.title,
             about: &header.about,
             differs: header.differs.as_deref(),
-            needs: header.needs.iter().map(|need| need.name()).collect(),
+            needs: header.needs.iter().map(ToString::to_string).collect(),
             steps: case.steps.len(),
         }
     }
 }
 
-pub(crate) fn run(
-    args: &ConformArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn run(args: &ConformArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let cases = chosen(args)?;
     if args.record.is_some() && cases.len() != 1 {
         let help = "name one case: --case A.7 --record FILE";
@@ -87,12 +83,8 @@ pub(crate) fn run(
     if args.list {
         return list(&cases, global, out);
     }
-    let record = check(args, &cases, signals)?;
-    if global.json {
-        out.json(&record)?
-    } else {
-        out.text(&record.text())?
-    }
+    let record = check(args, &cases, &signals)?;
+    out.record(&record, global, Record::text)?;
     record.judge()
 }
 
@@ -127,17 +119,7 @@ fn check(args: &ConformArgs, cases: &[Case], signals: &Signals) -> Result<Record
         Failure::new(Exit::Usage, error.to_string(), "`fairpace algorithms` lists the algorithms")
     })?;
     let draft = cases.first().map(|case| case.header.draft.clone()).unwrap_or_default();
-    let mut record = Record {
-        schema: SCHEMA,
-        commit: COMMIT,
-        draft,
-        subject: None,
-        cases: Vec::new(),
-        passed: 0,
-        failed: 0,
-        not_applicable: 0,
-        broken: 0,
-    };
+    let mut record = Record { schema: SCHEMA, commit: COMMIT, draft, ..Record::default() };
     for case in cases {
         let transcript = args.record.as_deref().map(Transcript::create).transpose()?;
         let mut peer = Named { peer: peer(args, own, signals)?, hello: None, transcript };

@@ -4,13 +4,11 @@
 
 use std::time::Duration;
 
-use fairpace_cli_core::args::{Global, PathArgs};
+use fairpace_cli_core::args::PathArgs;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
-use fairpace_cli_core::output::Output;
 use fairpace_cli_core::result_dir::ResultDir;
-use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, number, short, table};
 use fairpace_kernel::Features;
 use fairpace_report::Published;
@@ -21,6 +19,7 @@ use fairpace_testbed::{Options, check_machine};
 use serde::Serialize;
 
 use crate::args::DemoArgs;
+use crate::call::Call;
 use crate::store::{self, Case};
 
 /// The second flow starts this much after the first, as in the paper.
@@ -74,18 +73,12 @@ struct DemoRecord<'a> {
     report: String,
 }
 
-pub(crate) fn run(
-    args: &DemoArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn run(args: &DemoArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     if args.duration <= STAGGER {
-        return Err(Failure::new(
-            Exit::Usage,
-            format!("--duration must be longer than {}, when the second flow starts", show_time(STAGGER)),
-            "write --duration 60s, as the paper has it, or 10s at least",
-        ));
+        let stagger = show_time(STAGGER);
+        let message = format!("--duration must be longer than {stagger}, when the second flow starts");
+        let help = "write --duration 60s, as the paper has it, or 10s at least";
+        return Err(Failure::new(Exit::Usage, message, help));
     }
     let (planned, mut skipped) = plan(args);
     let dir = ResultDir::prepare(&args.out)?;
@@ -95,7 +88,7 @@ pub(crate) fn run(
     for item in planned {
         let scenario = scenario(args, &item)?;
         let label = format!("{}, {}", item.cc, host::description(item.target));
-        match host::run(&scenario, item.target, &label, signals, global.quiet) {
+        match host::run(&scenario, item.target, &label, &signals, global.quiet) {
             Ok(run) => {
                 runs.push(run);
                 done.push((item, scenario));

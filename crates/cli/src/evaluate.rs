@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::headers::private_cache_folder;
 use fairpace_cli_core::host::COMMIT;
-use fairpace_cli_core::output::{Output, to_json};
+use fairpace_cli_core::output::to_json;
 use fairpace_cli_core::result_dir::{Item, ResultDir};
-use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::Record;
 use fairpace_experiment::Store;
 use fairpace_experiment::contained::{FOLDER, criteria};
@@ -16,16 +14,12 @@ use fairpace_experiment::evaluation::{Evaluation, Keeping, Subject, chosen, name
 use fairpace_scenario::Scenario;
 
 use crate::args::EvaluateArgs;
+use crate::call::Call;
 
 /// In `--beside`: no others.
 const NONE: &str = "none";
 
-pub(crate) fn run(
-    args: &EvaluateArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn run(args: &EvaluateArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     // cases are read from the folder when they are planned
     let (criteria, unpacked) = criteria(args.criteria.as_deref())?;
     let asked = names(&args.names, "the command")?;
@@ -59,11 +53,11 @@ pub(crate) fn run(
     let works = evaluation.plan()?;
     let dir = args.out.as_deref().map(ResultDir::prepare).transpose()?;
     drop(unpacked);
-    let record = evaluation.measure(works, signals)?;
+    let record = evaluation.measure(works, &signals)?;
     if let Some(dir) = dir {
         dir.write(files(&record)?)?;
     }
-    if global.json { out.json(&record) } else { out.text(&record.text(args.evaluation.failing)) }
+    out.record(&record, global, |record| record.text(args.evaluation.failing))
 }
 
 /// `report.html`, `evaluation.json`, and `NAME.md` of each algorithm that was asked for.

@@ -3,7 +3,7 @@
 use fairpace_cc::{Algorithm, Params};
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::output::{Output, note};
+use fairpace_cli_core::output::note;
 use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
 use fairpace_kernel::{Entry, Features, LoadOptions, Loaded, Object, Status, is_ours};
@@ -11,6 +11,7 @@ use fairpace_scenario::visible;
 use serde::Serialize;
 
 use crate::args::{LoadArgs, UnloadArgs};
+use crate::call::Call;
 
 #[derive(Serialize)]
 struct LoadedRecord {
@@ -22,20 +23,15 @@ struct LoadedRecord {
 }
 
 /// Loads all named algorithms, or none, also when it is interrupted.
-pub(crate) fn load(
-    args: &LoadArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn load(args: &LoadArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let wanted = parameters(args)?;
     let options = LoadOptions { suffix: args.suffix.clone(), pin: true };
     let objects = wanted.iter().map(Object::listed).collect::<Result<Vec<_>, _>>()?;
     Features::probe().require_kernel()?;
-    repair(global, signals)?;
-    let default = default_congestion_control();
+    repair(global, &signals)?;
+    let default = fairpace_kernel::default().ok();
     let handles = fairpace_kernel::load_objects(&objects, &options, &|| signals.received().is_some())
-        .map_err(|error| stopped(error, signals, "nothing was loaded"))?;
+        .map_err(|error| stopped(error, &signals, "nothing was loaded"))?;
     let record = |(params, handle): (&Params, &Loaded)| LoadedRecord {
         name: params.algorithm().name().to_owned(),
         kernel_name: handle.kernel_name().to_owned(),
@@ -153,21 +149,15 @@ impl<'a> EntryRecord<'a> {
     }
 }
 
-/// The algorithm of new sockets that select none, in this network namespace.
-const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-
-fn default_congestion_control() -> Option<String> {
-    std::fs::read_to_string(DEFAULT).ok().map(|name| name.trim().to_owned())
+/// A name in the kernel: of a listed algorithm, or as it is written.
+pub(crate) fn kernel_name(name: &str) -> String {
+    Algorithm::by_name(name).map_or_else(|_| name.to_owned(), |algorithm| algorithm.kernel_name().to_owned())
 }
 
 /// New sockets still get an unloaded algorithm if it is the default.
 fn note_on_default(unloaded: &[String]) -> Option<String> {
-    let default = default_congestion_control()?;
-    let was_it = |name: &String| match Algorithm::by_name(name) {
-        Ok(algorithm) => algorithm.kernel_name() == default,
-        Err(_) => *name == default,
-    };
-    unloaded.iter().any(was_it).then(|| {
+    let default = fairpace_kernel::default().ok()?;
+    unloaded.iter().any(|name| kernel_name(name) == default).then(|| {
         format!(
             "\nnet.ipv4.tcp_congestion_control still names {default}: new sockets use it until you choose \
              another one, such as: sysctl -w net.ipv4.tcp_congestion_control=cubic"
@@ -176,18 +166,13 @@ fn note_on_default(unloaded: &[String]) -> Option<String> {
 }
 
 /// Unloads all named algorithms, or none, also when it is interrupted.
-pub(crate) fn unload(
-    args: &UnloadArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn unload(args: &UnloadArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     check_distinct(&args.names)?;
-    repair(global, signals)?;
+    repair(global, &signals)?;
     let names = if args.all { all_loaded()? } else { args.names.clone() };
     let words: Vec<&str> = names.iter().map(String::as_str).collect();
     fairpace_kernel::unload_all(&words, &|| signals.received().is_some())
-        .map_err(|error| stopped(error, signals, "nothing was unloaded"))?;
+        .map_err(|error| stopped(error, &signals, "nothing was unloaded"))?;
     for name in names.iter().filter(|_| !global.json) {
         out.line(&format!("{name} is unloaded"))?;
     }
@@ -203,12 +188,8 @@ pub(crate) fn unload(
 
 /// `reno` and `fp_reno` are one algorithm: named twice, it is a mistake, as for `load`.
 fn check_distinct(names: &[String]) -> Result<(), Failure> {
-    let kernel_name = |name: &String| match Algorithm::by_name(name) {
-        Ok(algorithm) => algorithm.kernel_name().to_owned(),
-        Err(_) => name.clone(),
-    };
     let mut seen = Vec::new();
-    for name in names.iter().map(kernel_name) {
+    for name in names.iter().map(|name| kernel_name(name)) {
         if seen.contains(&name) {
             let message = format!("{} is named twice", visible(&name));
             return Err(Failure::new(Exit::Usage, message, "name each algorithm once"));
@@ -228,17 +209,16 @@ fn all_loaded() -> Result<Vec<String>, Failure> {
     let loaded: Vec<String> = of(|status| matches!(status, Status::Pinned(_) | Status::Registered)).collect();
     let held: Vec<String> = of(|status| matches!(status, Status::Held { .. })).collect();
     if loaded.is_empty() && !held.is_empty() {
-        return Err(Failure::new(
-            Exit::Busy,
-            format!("{} has no pin in /sys/fs/bpf/fairpace of this mount namespace", held.join(", ")),
-            "end the process that holds it, or unload it where it was loaded (another container?)",
-        ));
+        let held = held.join(", ");
+        let message = format!("{held} has no pin in /sys/fs/bpf/fairpace of this mount namespace");
+        let help = "end the process that holds it, or unload it where it was loaded (another container?)";
+        return Err(Failure::new(Exit::Busy, message, help));
     }
     Ok(loaded)
 }
 
-pub(crate) fn list(global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
-    repair(global, signals)?;
+pub(crate) fn list(Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
+    repair(global, &signals)?;
     let entries = fairpace_kernel::list()?;
     let records: Vec<_> = entries.iter().map(EntryRecord::new).collect();
     if global.json {
@@ -249,11 +229,8 @@ pub(crate) fn list(global: Global, signals: &Signals, out: &mut Output) -> Resul
     }
     let mut lines = table(&["kernel name", "algorithm", "state"], 3);
     for record in &records {
-        lines.add_row([
-            record.kernel_name,
-            record.name.unwrap_or("a header of a user"),
-            record.description(),
-        ]);
+        let name = record.name.unwrap_or("a header of a user");
+        lines.add_row([record.kernel_name, name, record.description()]);
     }
     out.text(&table::text(&lines))
 }

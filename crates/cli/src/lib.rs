@@ -12,6 +12,7 @@
 
 mod algorithms;
 mod args;
+mod call;
 mod compare;
 mod conform;
 mod demo;
@@ -31,11 +32,11 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::headers::Named;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::program::Program;
-use fairpace_cli_core::signals::Signals;
 use fairpace_scenario::Target;
 
 pub use args::Cli;
 use args::Command;
+use call::Call;
 
 /// Commands of earlier versions, and those of `fairpace-dev` that do their work now.
 const MOVED: [(&str, &str); 5] = [
@@ -86,27 +87,27 @@ impl Program for Cli {
         let global = self.global;
         match self.command {
             Command::Sim(args) => match args.repeat {
-                Some(_) => repeat::run(&args, global, &Signals::catch()?, out),
-                None => sim::run(&args, global, &Signals::catch()?, out),
+                Some(_) => repeat::run(&args, Call::begin(global, out)?),
+                None => sim::run(&args, Call::begin(global, out)?),
             },
-            Command::Testbed(args) => sim::file(&args, Target::Testbed, global, &Signals::catch()?, out),
-            Command::Compare(args) => compare::run(&args, global, &Signals::catch()?, out),
-            Command::Demo(args) => demo::run(&args, global, &Signals::catch()?, out),
+            Command::Testbed(args) => sim::file(&args, Target::Testbed, Call::begin(global, out)?),
+            Command::Compare(args) => compare::run(&args, Call::begin(global, out)?),
+            Command::Demo(args) => demo::run(&args, Call::begin(global, out)?),
             Command::Algorithms => algorithms::list(global, out),
-            Command::Evaluate(args) => evaluate::run(&args, global, &Signals::catch()?, out),
-            Command::Conform(args) => conform::run(&args, global, &Signals::catch()?, out),
+            Command::Evaluate(args) => evaluate::run(&args, Call::begin(global, out)?),
+            Command::Conform(args) => conform::run(&args, Call::begin(global, out)?),
             Command::New(args) => new::run(&args, global, out),
-            Command::Load(args) => kernel::load(&args, global, &Signals::catch()?, out),
-            Command::Unload(args) => kernel::unload(&args, global, &Signals::catch()?, out),
-            Command::List => kernel::list(global, &Signals::catch()?, out),
-            Command::Enable(args) => service::enable(&args, global, &Signals::catch()?, out),
-            Command::Disable(args) => service::disable(&args, global, &Signals::catch()?, out),
-            Command::Apply(args) => service::apply(&args, global, &Signals::catch()?, out),
-            Command::Replace(args) => service::replace(&args, global, &Signals::catch()?, out),
+            Command::Load(args) => kernel::load(&args, Call::begin(global, out)?),
+            Command::Unload(args) => kernel::unload(&args, Call::begin(global, out)?),
+            Command::List => kernel::list(Call::begin(global, out)?),
+            Command::Enable(args) => service::enable(&args, Call::begin(global, out)?),
+            Command::Disable(args) => service::disable(&args, Call::begin(global, out)?),
+            Command::Apply(args) => service::apply(&args, Call::begin(global, out)?),
+            Command::Replace(args) => service::replace(&args, Call::begin(global, out)?),
             Command::Default(args) => service::default(&args, global, out),
             Command::Restore => service::restore(global, out),
-            Command::Status(args) => service::status(&args, global, &Signals::catch()?, out),
-            Command::Panic(args) => service::panic(&args, global, &Signals::catch()?, out),
+            Command::Status(args) => service::status(&args, Call::begin(global, out)?),
+            Command::Panic(args) => service::panic(&args, Call::begin(global, out)?),
             Command::Doctor(args) => doctor::run(&args, global, out),
             Command::Completions { shell } => shell::completions(shell, out),
             Command::Man { dir } => shell::man(dir.as_deref(), out),

@@ -1,17 +1,15 @@
 //! `fairpace sim --repeat N`: one scenario with several seeds, and confidence intervals of its metrics.
 
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
-use fairpace_cli_core::output::Output;
 use fairpace_cli_core::progress::{Progress, expected_packets};
-use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, short, table};
 use fairpace_results::{Estimate, Repeat, Run, Summary};
 use fairpace_scenario::{MOST_SEED, Scenario, Target};
 
 use crate::args::SimArgs;
+use crate::call::Call;
 use crate::store;
 
 /// What is kept of a run: everything of the first one, for the report; the summary of each other one.
@@ -42,12 +40,7 @@ const LINK_BYTES: u64 = 4_000;
 const PAIR_BYTES: u64 = 30;
 
 /// `sim FILE --repeat N`.
-pub(crate) fn run(
-    args: &SimArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn run(args: &SimArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let changes = &args.run.changes;
     let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
     let runs = args.repeat.unwrap_or(1);
@@ -55,7 +48,7 @@ pub(crate) fn run(
     check_size(&scenario, runs)?;
     let dir = changes.out_dir()?;
     let progress = Progress::new(vec![expected_packets(&scenario); seeds.len()], global.quiet);
-    let batch = Batch { jobs: args.jobs, signals, progress: &progress };
+    let batch = Batch { jobs: args.jobs, signals: &signals, progress: &progress };
     let kept = batch.map(&seeds, |seed, job| {
         // a copy for each job that runs, not for each run
         let run = host::simulate(&Scenario { seed: *seed, ..scenario.clone() }, job)?;

@@ -19,11 +19,8 @@ pub(crate) fn config(args: &SimArgs, scenario: &Scenario) -> Result<TraceConfig,
     let mut captures = Vec::new();
     for name in &args.pcap {
         let Some(index) = names.iter().position(|link| link == name) else {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("--pcap names the link `{name}`, which the scenario does not have"),
-                format!("it has {}", names.join(", ")),
-            ));
+            let message = format!("--pcap names the link `{name}`, which the scenario does not have");
+            return Err(Failure::new(Exit::Usage, message, format!("it has {}", names.join(", "))));
         };
         let index = index as u32;
         if !captures.contains(&index) {
@@ -81,20 +78,17 @@ impl Monitor for UntilFailure<'_, '_> {
 
 fn failure(error: &Error) -> Failure {
     match error {
-        // where the file was until now is not where the user looks for it
-        Error::Write { path, reason } => Failure::new(
-            Exit::Output,
-            format!(
-                "the trace {} cannot be written: {reason}",
-                Path::new(path.file_name().unwrap_or_default()).display()
-            ),
-            "make room there, or name a directory elsewhere with --out; the run was ended, nothing was left",
-        ),
-        Error::TooManyFlows { .. } => Failure::new(
-            Exit::Usage,
-            error.to_string(),
-            "leave `qlog` out; events and series have all flows in one file",
-        ),
+        Error::Write { path, reason } => {
+            // where the file was until now is not where the user looks for it
+            let name = Path::new(path.file_name().unwrap_or_default()).display();
+            let message = format!("the trace {name} cannot be written: {reason}");
+            let help = "make room there, or name a directory elsewhere with --out";
+            Failure::new(Exit::Output, message, format!("{help}; the run was ended, nothing was left"))
+        }
+        Error::TooManyFlows { .. } => {
+            let help = "leave `qlog` out; events and series have all flows in one file";
+            Failure::new(Exit::Usage, error.to_string(), help)
+        }
         Error::Table { .. } => Failure::new(Exit::Internal, error.to_string(), "please report this"),
     }
 }

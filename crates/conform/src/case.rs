@@ -4,7 +4,7 @@
 
 #![allow(non_snake_case)] // Bps: bytes per second, as in the JSON
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::protocol::{State, Support};
 
@@ -21,7 +21,7 @@ pub struct Case {
 }
 
 /// The first line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// [`FORMAT`].
@@ -35,7 +35,6 @@ pub struct Header {
     /// What the case does.
     pub about: String,
     /// Where it departs from the text of its section, and why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
     /// Bytes of each packet.
     pub mss_bytes: u64,
@@ -56,7 +55,7 @@ pub struct Header {
 }
 
 /// A path with one bottleneck.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathSpec {
     /// Rate of the bottleneck.
@@ -70,12 +69,11 @@ pub struct PathSpec {
     /// ACKs arrive only at multiples of this, together; 0: as they come.
     pub ack_hold_us: u64,
     /// A token bucket before the bottleneck.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer: Option<Policer>,
 }
 
 /// Drops what exceeds a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policer {
     /// Rate of the tokens.
@@ -85,10 +83,11 @@ pub struct Policer {
 }
 
 /// What the application has to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum App {
     /// Always something.
+    #[default]
     Bulk,
     /// One last packet, then nothing apart from what was lost.
     Paused,
@@ -98,135 +97,104 @@ pub enum App {
 }
 
 /// A line after the header: one of the first six, and why.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// Time passes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
     /// What holds now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Condition>,
     /// Something about the path or the application changes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<Change>,
     /// Packets will be lost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lose: Option<Lose>,
     /// Packets will be overtaken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
     /// For so long no ACK arrives; none is lost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_us: Option<u64>,
     /// The section of the draft by which the step must hold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// Why it must, with the reason for its bounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// It is left out where the adaptor reports no state.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub needs_state: bool,
 }
 
 /// Time passes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// Until this holds after an event.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Condition>,
     /// With `until`: it must come by then. Without: for so long.
     pub for_us: u64,
     /// What holds after each event.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughout: Option<Condition>,
 }
 
 /// What can be observed: all that are there must hold.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
     /// One of these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Vec<State>>,
     /// The congestion window.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwnd_bytes: Option<Bounds>,
     /// The pacing rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing_rate_Bps: Option<Bounds>,
     /// `BBR.bw`, where it is reported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bw_Bps: Option<Bounds>,
     /// `BBR.min_rtt`, where it is reported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rtt_us: Option<Bounds>,
     /// In flight.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_bytes: Option<Bounds>,
     /// The last delivery rate sample of the runner's transport.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_Bps: Option<Bounds>,
     /// Time since the last `run` began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_us: Option<Bounds>,
     /// Packet-timed rounds that began since then (section 5.5.1).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Bounds>,
     /// Mean rate of delivery since then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_Bps: Option<Bounds>,
     /// Packets declared lost since then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_packets: Option<Bounds>,
     /// Of the packets that were acknowledged or declared lost since then, those declared lost, in percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_percent: Option<Bounds>,
 }
 
 /// Both are included; without one there is no such bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
     /// At least this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<f64>,
     /// At most this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
 }
 
 /// A change; what is absent stays.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// Of the bottleneck, from the next packet in its queue on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_Bps: Option<u64>,
     /// Two-way propagation delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<u64>,
     /// Of the bottleneck.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,
     /// ACKs arrive only at multiples of this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_hold_us: Option<u64>,
     /// With a full bucket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer: Option<Policer>,
     /// What the application has to send.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<App>,
     /// As in the header.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference_Bps: Option<u64>,
 }
 
 /// Of the packets sent from now on each `every`-th is lost, until `count` are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lose {
     /// Packets to lose.
@@ -236,7 +204,7 @@ pub struct Lose {
 }
 
 /// Of the packets sent from now on each `every`-th arrives later, until `count` do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
     /// Packets to delay.

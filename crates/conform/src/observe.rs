@@ -90,17 +90,13 @@ impl Observed {
     pub(crate) fn text(&self, condition: &Condition) -> String {
         let mut text = String::new();
         if condition.state.is_some() {
-            add(
-                &mut text,
-                &self.states.as_ref().map_or("no state".to_owned(), |s| format!("state {}", names(s))),
-            );
+            let seen = self.states.as_ref().map(|states| format!("state {}", names(states)));
+            add(&mut text, seen.as_deref().unwrap_or("no state"));
         }
         for (name, bounds, value) in self.compared(condition) {
             if bounds.is_some() {
-                add(
-                    &mut text,
-                    &value.map_or(format!("no {name}"), |value| format!("{name} {}", round(value))),
-                );
+                let seen = value.map(|value| format!("{name} {}", round(value)));
+                add(&mut text, &seen.unwrap_or_else(|| format!("no {name}")));
             }
         }
         text
@@ -144,7 +140,7 @@ fn add(text: &mut String, part: &str) {
 }
 
 fn names(states: &[State]) -> String {
-    states.iter().map(|state| state.name()).collect::<Vec<_>>().join(" or ")
+    states.iter().map(State::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 /// At most two decimals.

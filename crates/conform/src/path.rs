@@ -38,7 +38,7 @@ impl Each {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Path {
     spec: PathSpec,
     /// At the bottleneck: (packet, bytes); the first is in transmission until `departs_ns`.
@@ -66,24 +66,7 @@ pub(crate) struct Path {
 
 impl Path {
     pub(crate) fn new(spec: PathSpec) -> Self {
-        let mut path = Self {
-            spec,
-            queue: VecDeque::new(),
-            departs_ns: 0,
-            tokens: 0,
-            tokens_at_ns: 0,
-            losing: Each::default(),
-            reordering: Each::default(),
-            delay_ns: 0,
-            delaying: BTreeSet::new(),
-            arrivals: BinaryHeap::new(),
-            pending: Vec::new(),
-            pending_until_ns: u64::MAX,
-            acks: BinaryHeap::new(),
-            last_ack_ns: 0,
-            stalled_until_ns: 0,
-            order: 0,
-        };
+        let mut path = Self { spec, pending_until_ns: u64::MAX, ..Self::default() };
         path.fill_bucket(0);
         path
     }

@@ -4,6 +4,8 @@
 
 #![allow(non_snake_case)] // Bps: bytes per second, as in the JSON
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The version of the protocol. The number grows when a message changes its meaning or goes away.
@@ -29,19 +31,10 @@ pub enum State {
     ProbeRtt,
 }
 
-impl State {
+impl fmt::Display for State {
     /// The name in messages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Startup => "STARTUP",
-            Self::Drain => "DRAIN",
-            Self::ProbeBwDown => "PROBE_BW_DOWN",
-            Self::ProbeBwCruise => "PROBE_BW_CRUISE",
-            Self::ProbeBwRefill => "PROBE_BW_REFILL",
-            Self::ProbeBwUp => "PROBE_BW_UP",
-            Self::ProbeRtt => "PROBE_RTT",
-        }
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -56,14 +49,10 @@ pub enum Support {
     Timeout,
 }
 
-impl Support {
+impl fmt::Display for Support {
     /// The name in messages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Spurious => "spurious",
-            Self::Timeout => "timeout",
-        }
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

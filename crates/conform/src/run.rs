@@ -127,7 +127,7 @@ impl<'a> Runner<'a> {
         let hello = peer.hello().map_err(broken)?;
         let lacks = |need: &&Support| !hello.supports.contains(need);
         if let Some(need) = case.header.needs.iter().find(lacks) {
-            let reason = format!("the adaptor does not support {}", need.name());
+            let reason = format!("the adaptor does not support {need}");
             return Err(Outcome::NotApplicable { reason });
         }
         let header = &case.header;

@@ -34,6 +34,7 @@ enum Stop {
 }
 
 /// See the module.
+#[derive(Default)]
 pub(crate) struct Transport {
     pub(crate) path: Path,
     mss_bytes: u64,
@@ -78,30 +79,10 @@ impl Transport {
         Self {
             path: Path::new(header.path),
             mss_bytes: header.mss_bytes,
-            now_ns: 0,
             control: Control { cwnd_bytes: header.initial_cwnd_bytes, ..Control::default() },
             app: header.app,
-            app_next_ns: 0,
-            had_last: false,
-            retransmit_pkts: 0,
-            next_packet: 0,
-            next_send_ns: 0,
-            connection: Connection::default(),
-            in_flight: BTreeMap::new(),
-            lost: BTreeMap::new(),
-            episode: BTreeSet::new(),
-            is_spurious: false,
-            recovery_until: None,
-            episode_end: 0,
-            srtt_us: 0,
-            rttvar_us: 0,
             backoff: 1,
-            rto_from_ns: 0,
-            cwnd_limited_rounds: [false; 2],
-            round_end_bytes: 0,
-            rounds: 0,
-            lost_packets: 0,
-            sample_Bps: 0,
+            ..Self::default()
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use fairpace_kernel::{Check, is_ours};
 
-use super::{Machine, degraded, ok};
+use super::{Machine, Topic};
 
 /// Where `sysctl --system` and systemd-sysctl read, in the order of sysctl.d(5): a file hides those of the
 /// same name in later folders.
@@ -15,25 +15,23 @@ const FOLDERS: [&str; 5] =
 const LAST: &str = "etc/sysctl.conf";
 
 pub(super) fn checks(machine: &Machine) -> Vec<Check> {
-    let (what, matters) = (
+    let topic = Topic(
         "sysctl.d",
         "an algorithm of ours has its name only once it is loaded, which is after sysctl.d is read",
     );
     let lines = defaults(machine);
     let ours: Vec<&Line> = lines.iter().filter(|line| is_ours(&line.name)).collect();
     vec![match (ours.as_slice(), lines.last()) {
-        ([], None) => ok(what, "no file sets a default congestion control", matters),
+        ([], None) => topic.ok("no file sets a default congestion control"),
         ([], Some(last)) => {
-            ok(what, format!("{} sets {}; a default of ours is set after it", last.place, last.name), matters)
+            topic.ok(format!("{} sets {}; a default of ours is set after it", last.place, last.name))
         }
         (ours, _) => {
             let places: Vec<&str> = ours.iter().map(|line| line.place.as_str()).collect();
             let name = &ours[0].name;
             let plain = name.strip_prefix("fp_").unwrap_or(name);
-            degraded(
-                what,
+            topic.degraded(
                 format!("{} sets {name}, which fails at boot", places.join(", ")),
-                matters,
                 format!("remove the line and run: fairpace enable {plain} --default"),
             )
         }

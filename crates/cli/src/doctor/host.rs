@@ -2,7 +2,7 @@
 
 use fairpace_kernel::Check;
 
-use super::{Machine, degraded, ok};
+use super::{Machine, Topic};
 
 /// `can_load`: whether loading was found to be possible, by rights and kernel.
 pub(super) fn checks(machine: &Machine, can_load: bool) -> Vec<Check> {
@@ -11,32 +11,26 @@ pub(super) fn checks(machine: &Machine, can_load: bool) -> Vec<Check> {
 
 /// The file says `none [integrity] confidentiality`.
 fn lockdown(machine: &Machine) -> Check {
-    let (what, matters) =
-        ("lockdown", "with confidentiality the kernel refuses BPF helpers that read its memory");
+    let topic = Topic("lockdown", "with confidentiality the kernel refuses BPF helpers that read its memory");
     let Ok(text) = machine.read("sys/kernel/security/lockdown") else {
-        return ok(what, "not in this kernel, or securityfs is not mounted", matters);
+        return topic.ok("not in this kernel, or securityfs is not mounted");
     };
     let mode = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     match mode {
         // measured: docs/kernels.md
-        Some("confidentiality") => {
-            ok(what, "confidentiality: the algorithms call none of these helpers", matters)
-        }
-        Some(mode) => ok(what, mode, matters),
-        None => degraded(what, format!("not understood: {text}"), matters, "see kernel_lockdown(7)"),
+        Some("confidentiality") => topic.ok("confidentiality: the algorithms call none of these helpers"),
+        Some(mode) => topic.ok(mode),
+        None => topic.degraded(format!("not understood: {text}"), "see kernel_lockdown(7)"),
     }
 }
 
 fn container(machine: &Machine, can_load: bool) -> Check {
-    let (what, matters) =
-        ("container", "the kernel is the host's, and what is loaded is offered in all of it");
+    let topic = Topic("container", "the kernel is the host's, and what is loaded is offered in all of it");
     match (container_kind(machine), can_load) {
-        (None, _) => ok(what, "none was noticed", matters),
-        (Some(kind), true) => ok(what, format!("{kind}, with the rights that loading takes"), matters),
-        (Some(kind), false) => degraded(
-            what,
+        (None, _) => topic.ok("none was noticed"),
+        (Some(kind), true) => topic.ok(format!("{kind}, with the rights that loading takes")),
+        (Some(kind), false) => topic.degraded(
             format!("{kind}, without the rights that loading takes"),
-            matters,
             "load on the host; containers then select the algorithm by name. A guest of a VPS provider that \
              shares its kernel (LXC, OpenVZ) cannot load at all",
         ),
@@ -64,31 +58,29 @@ fn container_kind(machine: &Machine) -> Option<String> {
 
 /// Whether this process is in a domain that SELinux confines. Domains that it does not are named so.
 fn selinux(machine: &Machine) -> Check {
-    let (what, matters) = ("SELinux", "a confined service must not call bpf(2)");
+    let topic = Topic("SELinux", "a confined service must not call bpf(2)");
     match machine.read("sys/fs/selinux/enforce").as_deref() {
-        Err(_) => ok(what, "not active", matters),
+        Err(_) => topic.ok("not active"),
         Ok("1") => {
             let label = machine.read("proc/self/attr/current").unwrap_or_default();
             let label = label.trim_end_matches('\0').to_owned();
             if ["unconfined", "initrc_t", "init_t", ":sysadm_t"].iter().any(|free| label.contains(free)) {
-                ok(what, format!("enforcing; this process is {label}"), matters)
+                topic.ok(format!("enforcing; this process is {label}"))
             } else {
-                degraded(
-                    what,
+                topic.degraded(
                     format!("enforcing; this process is {label}"),
-                    matters,
                     "run it as root or as the service of the package; `ausearch -m avc` shows refusals",
                 )
             }
         }
-        Ok(_) => ok(what, "permissive", matters),
+        Ok(_) => topic.ok("permissive"),
     }
 }
 
 fn memory_lock() -> Check {
     // the floor of all versions that we support is 6.1
-    let matters = "until Linux 5.11 BPF needed a higher RLIMIT_MEMLOCK";
-    ok("memlock", "no limit: the memory of BPF is part of the cgroup's", matters)
+    let topic = Topic("memlock", "until Linux 5.11 BPF needed a higher RLIMIT_MEMLOCK");
+    topic.ok("no limit: the memory of BPF is part of the cgroup's")
 }
 
 #[cfg(test)]

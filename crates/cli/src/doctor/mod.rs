@@ -110,33 +110,36 @@ pub(crate) fn run(args: &DoctorArgs, global: Global, out: &mut Output) -> Result
 
 /// A server needs none of it, so what is missing for measuring is no reason to fail.
 fn testbed(machine: &Result<(), fairpace_testbed::Error>) -> Check {
-    let (what, matters) = (
+    let topic = Topic(
         "testbed",
         "`testbed` and `compare --on kernel` measure between network namespaces, over TUN devices",
     );
     match machine {
-        Ok(()) => ok(what, "network namespaces and TUN devices can be made", matters),
-        Err(error) => Check {
-            what,
-            standing: Standing::Degraded,
-            found: error.to_string(),
-            matters,
-            remedy: miette::Diagnostic::help(error).map(|help| help.to_string()).unwrap_or_default(),
-        },
+        Ok(()) => topic.ok("network namespaces and TUN devices can be made"),
+        Err(error) => {
+            let remedy = miette::Diagnostic::help(error).map(|help| help.to_string());
+            topic.degraded(error.to_string(), remedy.unwrap_or_default())
+        }
     }
 }
 
-fn ok(what: &'static str, found: impl Into<String>, matters: &'static str) -> Check {
-    Check { what, standing: Standing::Ok, found: found.into(), matters, remedy: String::new() }
-}
+/// What is checked, and why it matters.
+#[derive(Debug, Clone, Copy)]
+struct Topic(&'static str, &'static str);
 
-fn degraded(
-    what: &'static str,
-    found: impl Into<String>,
-    matters: &'static str,
-    remedy: impl Into<String>,
-) -> Check {
-    Check { what, standing: Standing::Degraded, found: found.into(), matters, remedy: remedy.into() }
+impl Topic {
+    fn ok(self, found: impl Into<String>) -> Check {
+        self.check(Standing::Ok, found, "")
+    }
+
+    fn degraded(self, found: impl Into<String>, remedy: impl Into<String>) -> Check {
+        self.check(Standing::Degraded, found, remedy)
+    }
+
+    fn check(self, standing: Standing, found: impl Into<String>, remedy: impl Into<String>) -> Check {
+        let Topic(what, matters) = self;
+        Check { what, standing, found: found.into(), matters, remedy: remedy.into() }
+    }
 }
 
 fn diagnosis(release: &str, checks: &[Check], can_load: bool, can_measure: bool) -> String {
@@ -179,8 +182,10 @@ pub(crate) mod tests {
 
     #[test]
     fn only_what_is_not_well_is_explained() {
-        let checks =
-            [ok("a", "fine", "it is needed"), degraded("b", "slow", "it costs time", "make it faster")];
+        let checks = [
+            Topic("a", "it is needed").ok("fine"),
+            Topic("b", "it costs time").degraded("slow", "make it faster"),
+        ];
         let text = diagnosis("6.1", &checks, true, false);
         assert!(!text.contains("it is needed") && text.contains("what to do: make it faster"), "{text}");
         assert!(text.contains("loaded: yes") && text.contains("measured: no"), "{text}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairpace_kernel::Check;
 
-use super::{Machine, degraded, ok};
+use super::{Machine, Topic};
 use crate::args::PathArg;
 
 const RECEIVE: &str = "proc/sys/net/ipv4/tcp_rmem";
@@ -36,23 +36,25 @@ fn bdp(rate_bit_per_s: u64, rtt: Duration) -> u64 {
 }
 
 fn buffer(machine: &Machine, what: &'static str, file: &str, path: Option<PathArg>) -> Check {
-    let matters =
-        "a flow never has more on its way than half of its buffers, whatever its congestion control";
+    let topic = Topic(
+        what,
+        "a flow never has more on its way than half of its buffers, whatever its congestion control",
+    );
     let key = file.trim_start_matches("proc/sys/").replace('/', ".");
     let [least, usual, most] = machine.numbers(file)[..] else {
-        return degraded(what, format!("{key} cannot be read"), matters, "mount /proc");
+        return topic.degraded(format!("{key} cannot be read"), "mount /proc");
     };
     let Some(path) = path else {
         let rtt_ms = most / BUFFER_PER_BYTE * 1_000 / GBIT_BPS;
-        return ok(what, format!("up to {}: 1 Gbit/s up to an RTT of {rtt_ms} ms", size(most)), matters);
+        return topic.ok(format!("up to {}: 1 Gbit/s up to an RTT of {rtt_ms} ms", size(most)));
     };
     let needed = bdp(path.rate_bit_per_s, path.rtt).saturating_mul(BUFFER_PER_BYTE);
     let found = format!("up to {}; this path needs {}", size(most), size(needed));
     if most >= needed {
-        return ok(what, found, matters);
+        return topic.ok(found);
     }
     let enough = needed.div_ceil(MIB).saturating_mul(MIB);
-    degraded(what, found, matters, format!("sysctl -w {key}=\"{least} {usual} {enough}\""))
+    topic.degraded(found, format!("sysctl -w {key}=\"{least} {usual} {enough}\""))
 }
 
 fn size(bytes: u64) -> String {
@@ -64,7 +66,7 @@ fn size(bytes: u64) -> String {
 }
 
 fn ecn(machine: &Machine) -> Check {
-    let (what, matters) = ("tcp_ecn", "marks of routers reach a sender only where both ends agreed on ECN");
+    let topic = Topic("tcp_ecn", "marks of routers reach a sender only where both ends agreed on ECN");
     let found = match machine.numbers("proc/sys/net/ipv4/tcp_ecn")[..] {
         [0] => "0: off".to_owned(),
         [1] => "1: asked for, and accepted".to_owned(),
@@ -73,18 +75,18 @@ fn ecn(machine: &Machine) -> Check {
         [other] => format!("{other}: with accurate ECN"),
         _ => "not readable".to_owned(),
     };
-    ok(what, found, matters)
+    topic.ok(found)
 }
 
 fn idle(machine: &Machine) -> Check {
-    let (what, matters) = (
+    let topic = Topic(
         "tcp_slow_start_after_idle",
         "fp_cubic and fp_reno begin again after a pause, as Linux's own; the others decide by themselves",
     );
     match machine.numbers("proc/sys/net/ipv4/tcp_slow_start_after_idle")[..] {
-        [0] => ok(what, "off", matters),
-        [_] => ok(what, "on: fp_cubic and fp_reno begin again after a pause", matters),
-        _ => ok(what, "not readable", matters),
+        [0] => topic.ok("off"),
+        [_] => topic.ok("on: fp_cubic and fp_reno begin again after a pause"),
+        _ => topic.ok("not readable"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fairpace_kernel::{Check, namespaces, sock_ops};
 
-use super::{Machine, degraded, ok, qdisc};
+use super::{Machine, Topic, qdisc};
 
 pub(super) fn checks(machine: &Machine) -> Vec<Check> {
     vec![queues(machine), selectors(), other_namespaces()]
@@ -13,30 +13,28 @@ pub(super) fn checks(machine: &Machine) -> Vec<Check> {
 
 /// The queueing discipline of each device with a default route.
 fn queues(machine: &Machine) -> Check {
-    let (what, matters) = (
+    let topic = Topic(
         "queue of the device",
         "pacing needs a clock: fq has one for all sockets; with any other queue TCP keeps a timer for each \
          socket, which sends at the same rate and takes more CPU the more sockets there are",
     );
     let devices = egress(machine);
     if devices.is_empty() {
-        return ok(what, "no device has a default route", matters);
+        return topic.ok("no device has a default route");
     }
     let all = match qdisc::of_devices() {
         Ok(all) => all,
         Err(error) => {
-            return degraded(what, format!("cannot be asked for: {error}"), matters, "tc qdisc show");
+            return topic.degraded(format!("cannot be asked for: {error}"), "tc qdisc show");
         }
     };
     let kinds = |device: &String| all.get(device).cloned().unwrap_or_default();
     let found: Vec<String> = devices.iter().map(|d| format!("{d}: {}", kinds(d).join(" "))).collect();
     let others: Vec<&String> = devices.iter().filter(|d| kinds(d).iter().any(|kind| kind != "fq")).collect();
     match others.first() {
-        None => ok(what, found.join(", "), matters),
-        Some(device) => degraded(
-            what,
+        None => topic.ok(found.join(", ")),
+        Some(device) => topic.degraded(
             found.join(", "),
-            matters,
             format!(
                 "tc qdisc replace dev {device} root fq (for a device with several queues, mq with fq below: \
                  sysctl -w net.core.default_qdisc=fq, then tc qdisc replace dev {device} root mq)"
@@ -71,20 +69,18 @@ fn egress(machine: &Machine) -> Vec<String> {
 }
 
 fn selectors() -> Check {
-    let (what, matters) = (
+    let topic = Topic(
         "programs that select",
         "a BPF program of this kind can give any socket another algorithm, whatever the default is; bpftune \
          does, by the losses of the peer",
     );
     match sock_ops() {
-        Ok(names) if names.is_empty() => ok(what, "no sock_ops program is loaded", matters),
+        Ok(names) if names.is_empty() => topic.ok("no sock_ops program is loaded"),
         Ok(names) => {
             let known = names.iter().any(|name| name.starts_with("conn_tuner") || name.contains("bpftune"));
             let whose = if known { " (bpftune)" } else { "" };
-            degraded(
-                what,
+            topic.degraded(
                 format!("sock_ops programs are loaded: {}{whose}", names.join(", ")),
-                matters,
                 if known {
                     "stop bpftune, or start it without its tcp_conn tuner (-a lists those that it has)"
                 } else {
@@ -93,18 +89,18 @@ fn selectors() -> Check {
                 },
             )
         }
-        Err(error) => ok(what, format!("not known: {error}"), matters),
+        Err(error) => topic.ok(format!("not known: {error}")),
     }
 }
 
 fn other_namespaces() -> Check {
-    let (what, matters) = (
+    let topic = Topic(
         "network namespaces",
         "each has a default of its own, which `enable --default` of another one does not change",
     );
     let all = match namespaces() {
         Ok(all) => all,
-        Err(error) => return ok(what, format!("not known: {error}"), matters),
+        Err(error) => return topic.ok(format!("not known: {error}")),
     };
     let mut defaults: BTreeMap<String, usize> = BTreeMap::new();
     let mut closed = 0;
@@ -121,7 +117,7 @@ fn other_namespaces() -> Check {
     }
     parts.extend(all.closed.iter().chain(&all.unseen).map(|what| format!("not looked at: {what}")));
     let others = if parts.is_empty() { "none were found".to_owned() } else { parts.join(", ") };
-    ok(what, format!("default here: {own}; others: {others}"), matters)
+    topic.ok(format!("default here: {own}; others: {others}"))
 }
 
 #[cfg(test)]

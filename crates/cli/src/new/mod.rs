@@ -35,11 +35,8 @@ pub(crate) fn run(args: &NewArgs, global: Global, out: &mut Output) -> Result<()
     checked.map_err(|error| Failure::new(Exit::Usage, error.to_string(), "such as: fairpace new mine"))?;
     if Algorithm::by_name(name).is_ok() {
         let message = format!("there is an algorithm {name} already");
-        return Err(Failure::new(
-            Exit::Usage,
-            message,
-            "`fairpace algorithms` lists the names that are taken",
-        ));
+        let help = "`fairpace algorithms` lists the names that are taken";
+        return Err(Failure::new(Exit::Usage, message, help));
     }
     write(Path::new(&header), &text(name))?;
     if global.json {

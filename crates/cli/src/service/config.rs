@@ -153,14 +153,6 @@ impl Config {
     /// Writes it in one step: a reader sees the old or the new file.
     pub(crate) fn write(&self) -> Result<(), Failure> {
         let folder = self.path.parent().unwrap_or(Path::new("/"));
-        let failed = |error: &io::Error| {
-            Failure::file(
-                "cannot write the configuration",
-                &self.path,
-                error,
-                "name another one with --config",
-            )
-        };
         let written = || -> io::Result<()> {
             fs::create_dir_all(folder)?;
             let mut file = tempfile::Builder::new().prefix(".fairpace-").tempfile_in(folder)?;
@@ -170,7 +162,10 @@ impl Config {
             file.persist(&self.path).map_err(|error| error.error)?;
             fs::File::open(folder)?.sync_all()
         };
-        written().map_err(|error| failed(&error))
+        written().map_err(|error| {
+            let another = "name another one with --config";
+            Failure::file("cannot write the configuration", &self.path, &error, another)
+        })
     }
 }
 
@@ -247,13 +242,8 @@ impl Reader<'_> {
     fn text<'t>(&mut self, value: &'t Spanned<DeValue<'_>>, key: &str) -> Option<&'t str> {
         let text = value.get_ref().as_str();
         if text.is_none() {
-            self.complain(
-                value.span(),
-                "wrong-type",
-                key,
-                format!("`{key}` must be a text"),
-                "write it in quotes",
-            );
+            let message = format!("`{key}` must be a text");
+            self.complain(value.span(), "wrong-type", key, message, "write it in quotes");
         }
         text
     }
@@ -262,13 +252,8 @@ impl Reader<'_> {
     fn wanted(&mut self, item: &Spanned<DeValue<'_>>) -> Option<Wanted> {
         let Some(table) = item.get_ref().as_table() else {
             let message = "`load` must be a list of tables".to_owned();
-            self.complain(
-                item.span(),
-                "wrong-type",
-                "load",
-                message,
-                "write [[load]] and algorithm = \"...\"",
-            );
+            let help = "write [[load]] and algorithm = \"...\"";
+            self.complain(item.span(), "wrong-type", "load", message, help);
             return None;
         };
         self.known(table, "load.", &["algorithm", "suffix", "set"]);
@@ -300,8 +285,8 @@ impl Reader<'_> {
     fn set(&mut self, set: &Spanned<DeValue<'_>>, params: &mut Params) {
         let Some(table) = set.get_ref().as_table() else {
             let message = "`set` must be a table".to_owned();
-            self.complain(set.span(), "wrong-type", "load.set", message, "write set = { beta = \"0.8\" }");
-            return;
+            let help = "write set = { beta = \"0.8\" }";
+            return self.complain(set.span(), "wrong-type", "load.set", message, help);
         };
         for (name, given) in table {
             let key = format!("load.set.{}", name.get_ref());

@@ -10,7 +10,6 @@ mod panic;
 mod status;
 mod text;
 
-use fairpace_cc::Algorithm;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::{Output, note};
@@ -19,7 +18,8 @@ use fairpace_kernel::{DefaultChange, Entry, Features, Namespace, Status, is_ours
 use serde::Serialize;
 
 use crate::args::{ApplyArgs, DefaultArgs, DisableArgs, EnableArgs, LoadArgs, ReplaceArgs};
-use crate::kernel::{parameters, repair, stopped};
+use crate::call::Call;
+use crate::kernel::{kernel_name, parameters, repair, stopped};
 use config::{Config, Wanted};
 pub(crate) use panic::panic;
 pub(crate) use status::status;
@@ -41,8 +41,8 @@ struct AlgorithmRecord {
 }
 
 #[derive(Serialize)]
-struct ChangeRecord {
-    algorithms: Vec<AlgorithmRecord>,
+struct ChangeRecord<'a> {
+    algorithms: &'a [AlgorithmRecord],
     default_before: Option<String>,
     default: Option<String>,
     configuration: Option<String>,
@@ -51,24 +51,17 @@ struct ChangeRecord {
 }
 
 /// Loads algorithms now and at every boot.
-pub(crate) fn enable(
-    args: &EnableArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn enable(args: &EnableArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let wanted = wanted(&args.load)?;
     if let Some(header) = wanted.iter().find_map(|wanted| wanted.params.algorithm().header()) {
-        let message = format!(
-            "{} cannot be loaded at every boot: it would have to be compiled there",
-            header.display()
-        );
+        let header = header.display();
+        let message = format!("{header} cannot be loaded at every boot: it would have to be compiled there");
         return Err(Failure::new(Exit::Usage, message, "`fairpace load` loads it until the next boot"));
     }
     let mut config = Config::read(&args.config.path)?;
     Features::probe().require_kernel()?;
-    repair(global, signals)?;
-    let algorithms = make_loaded(&wanted, Replacing::IfDifferent, signals)?;
+    repair(global, &signals)?;
+    let algorithms = make_loaded(&wanted, Replacing::IfDifferent, &signals)?;
     let change = match (args.default, wanted.first()) {
         (true, Some(first)) => Some(set_default_everywhere_it_was(&first.kernel_name())?),
         _ => renew(&algorithms)?,
@@ -88,14 +81,9 @@ pub(crate) fn enable(
 }
 
 /// Takes algorithms out of the kernel and out of the configuration.
-pub(crate) fn disable(
-    args: &DisableArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn disable(args: &DisableArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let mut config = Config::read(&args.config.path)?;
-    repair(global, signals)?;
+    repair(global, &signals)?;
     let names: Vec<String> = if args.all {
         config.load.iter().map(Wanted::kernel_name).collect()
     } else {
@@ -124,7 +112,7 @@ pub(crate) fn disable(
     }
     let loaded: Vec<&str> = names.iter().filter(is_loaded).map(String::as_str).collect();
     fairpace_kernel::unload_all(&loaded, &|| signals.received().is_some())
-        .map_err(|error| stopped(error, signals, "nothing was unloaded"))?;
+        .map_err(|error| stopped(error, &signals, "nothing was unloaded"))?;
     if global.json {
         return out.json(&names);
     }
@@ -135,24 +123,14 @@ pub(crate) fn disable(
 
 /// Makes the kernel as the configuration says: for the boot service, and after an upgrade. A failure says
 /// which default there is then.
-pub(crate) fn apply(
-    args: &ApplyArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
-    make_as_configured(args, global, signals, out).map_err(|failure| match fairpace_kernel::default() {
+pub(crate) fn apply(args: &ApplyArgs, call: Call<'_>) -> Result<(), Failure> {
+    make_as_configured(args, call).map_err(|failure| match fairpace_kernel::default() {
         Ok(default) => failure.leaving(&format!("the default is {default}")),
         Err(_) => failure,
     })
 }
 
-fn make_as_configured(
-    args: &ApplyArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+fn make_as_configured(args: &ApplyArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let config = Config::read(&args.config.path)?;
     if config.load.is_empty() {
         return match global.json {
@@ -161,9 +139,9 @@ fn make_as_configured(
         };
     }
     Features::probe().require_kernel()?;
-    repair(global, signals)?;
+    repair(global, &signals)?;
     let replacing = if args.replace { Replacing::Always } else { Replacing::IfDifferent };
-    let algorithms = make_loaded(&config.load, replacing, signals)?;
+    let algorithms = make_loaded(&config.load, replacing, &signals)?;
     let change = match &config.default {
         Some(name) => Some(set_default_everywhere_it_was(name)?),
         None => renew(&algorithms)?,
@@ -172,15 +150,10 @@ fn make_as_configured(
 }
 
 /// Replaces the code or the parameters of loaded algorithms.
-pub(crate) fn replace(
-    args: &ReplaceArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn replace(args: &ReplaceArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let wanted = wanted(&args.load)?;
     Features::probe().require_kernel()?;
-    repair(global, signals)?;
+    repair(global, &signals)?;
     let mut algorithms = Vec::new();
     for wanted in &wanted {
         fairpace_kernel::replace(&wanted.object()?, &wanted.options())?;
@@ -210,9 +183,8 @@ pub(crate) fn restore(global: Global, out: &mut Output) -> Result<(), Failure> {
         None if global.json => report(&[], None, None, global, out),
         None => {
             let name = fairpace_kernel::default()?;
-            out.line(&format!(
-                "the default of this network namespace is {name}, which is not ours: nothing to do"
-            ))
+            let what = "the default of this network namespace";
+            out.line(&format!("{what} is {name}, which is not ours: nothing to do"))
         }
     }
 }
@@ -221,11 +193,6 @@ pub(crate) fn restore(global: Global, out: &mut Output) -> Result<(), Failure> {
 fn wanted(args: &LoadArgs) -> Result<Vec<Wanted>, Failure> {
     let all = parameters(args)?;
     Ok(all.into_iter().map(|params| Wanted { params, suffix: args.suffix.clone() }).collect())
-}
-
-/// A name in the kernel: of a listed algorithm, or as it is written.
-fn kernel_name(name: &str) -> String {
-    Algorithm::by_name(name).map_or_else(|_| name.to_owned(), |algorithm| algorithm.kernel_name().to_owned())
 }
 
 /// When an algorithm that is loaded is replaced.
@@ -344,10 +311,7 @@ fn report(
     let other_namespaces = if change.is_some() { others()?.len() } else { 0 };
     if global.json {
         return out.json(&ChangeRecord {
-            algorithms: algorithms
-                .iter()
-                .map(|r| AlgorithmRecord { kernel_name: r.kernel_name.clone(), ..*r })
-                .collect(),
+            algorithms,
             default_before: change.map(|change| change.before.clone()),
             default: change.map(|change| change.after.clone()),
             configuration: config.map(|config| config.path().display().to_string()),
@@ -358,10 +322,8 @@ fn report(
         out.line(&match done {
             Done::Loaded => format!("{kernel_name} is loaded"),
             Done::Replaced => {
-                format!(
-                    "{kernel_name} is replaced: new sockets get the new one, open ones keep the old until \
-                     they close"
-                )
+                let until = "new sockets get the new one, open ones keep the old until they close";
+                format!("{kernel_name} is replaced: {until}")
             }
             Done::AsItWas => format!("{kernel_name} is loaded, as it was"),
         })?;

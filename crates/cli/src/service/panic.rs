@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::output::Output;
-use fairpace_cli_core::signals::Signals;
 use fairpace_kernel::{
     Entry, Error, Move, Moved, Namespace, Namespaces, Status, Walk, move_sockets, namespaces, users,
 };
@@ -16,6 +13,7 @@ use serde::Serialize;
 use super::config::Config;
 use super::text::sentence;
 use crate::args::{ConfigArgs, PanicArgs};
+use crate::call::Call;
 
 /// What sockets of ours get instead: Linux's own choice, else the one that every kernel has.
 const REFUGES: [&str; 2] = ["cubic", "reno"];
@@ -53,12 +51,7 @@ struct PanicRecord {
 ///
 /// In this order: a listener that never chose passes the default on, so from the first step on it accepts
 /// nothing of ours, and from the second on nothing can select ours.
-pub(crate) fn panic(
-    args: &PanicArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn panic(args: &PanicArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let mut record = PanicRecord::default();
     let mut lines = Vec::new();
     if let Err(error) = fairpace_kernel::repair(&|| signals.received().is_some()) {

@@ -6,10 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use fairpace_cc::{Algorithm, Clamps, Params};
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::output::Output;
-use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, table};
 use fairpace_kernel::{Counters, Entry, Namespace, Namespaces, Status, is_ours, namespaces};
 use fairpace_results::ClampSummary;
@@ -19,6 +16,7 @@ use super::boot::Service;
 use super::config::{Config, Wanted};
 use super::stays;
 use crate::args::ConfigArgs;
+use crate::call::Call;
 use crate::kernel::repair;
 
 /// Other network namespaces that are listed; the rest is counted.
@@ -78,14 +76,9 @@ struct NextBoot {
     default: Option<String>,
 }
 
-pub(crate) fn status(
-    args: &ConfigArgs,
-    global: Global,
-    signals: &Signals,
-    out: &mut Output,
-) -> Result<(), Failure> {
+pub(crate) fn status(args: &ConfigArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let config = Config::read(&args.path)?;
-    repair(global, signals)?;
+    repair(global, &signals)?;
     let entries = fairpace_kernel::list()?;
     let ours: Vec<Entry> = entries.into_iter().filter(|entry| is_ours(&entry.name)).collect();
     let all = namespaces()?;
@@ -105,7 +98,7 @@ pub(crate) fn status(
         },
         differences: differences(&config, &ours)?,
     };
-    if global.json { out.json(&record) } else { out.text(&text(&record)) }
+    out.record(&record, global, text)
 }
 
 fn algorithms(ours: &[Entry]) -> Result<Vec<AlgorithmRecord>, Failure> {
