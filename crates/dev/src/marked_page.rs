@@ -50,14 +50,10 @@ impl MarkedPage {
         let read = read(path).map_err(|error| failed(path, &error))?;
         let text = read.clone().unwrap_or_else(|| format!("# {}\n\n{begin}{end}", page.title));
         let (before, after) = around(&text, &marks).ok_or_else(|| {
-            Failure::new(
-                Exit::Output,
-                format!(
-                    "the tables cannot be written to {}: it does not have the two marks once each",
-                    path.display()
-                ),
-                format!("name a new file, or write these lines where the tables belong:\n{begin}{end}"),
-            )
+            let why = format!("{}: it does not have the two marks once each", path.display());
+            let help =
+                format!("name a new file, or write these lines where the tables belong:\n{begin}{end}");
+            Failure::new(Exit::Output, format!("the tables cannot be written to {why}"), help)
         })?;
         let (before, after) = (before.to_owned(), after.to_owned());
         Ok(Self { path: path.clone(), marks, before, after, read })
@@ -95,15 +91,13 @@ impl MarkedPage {
         let replaced = new_file::replace(&self.path, earlier, text.as_bytes());
         match replaced.map_err(|error| failed(&self.path, &error))? {
             Replaced::InPlace => Ok(()),
-            Replaced::Beside(new) => Err(Failure::new(
-                Exit::Output,
-                format!(
-                    "{} was edited during the run and is as you left it; the new page is {}",
-                    self.path.display(),
-                    new.display()
-                ),
-                "take over what is between the marks of the new page, and remove it",
-            )),
+            Replaced::Beside(new) => {
+                let edited =
+                    format!("{} was edited during the run and is as you left it", self.path.display());
+                let message = format!("{edited}; the new page is {}", new.display());
+                let help = "take over what is between the marks of the new page, and remove it";
+                Err(Failure::new(Exit::Output, message, help))
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ struct Failed {
 }
 
 /// What `--json` prints.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Record {
     first_seed: u64,
     scenarios: u64,
@@ -93,13 +93,7 @@ fn check_all(args: &SwarmArgs, global: Global, signals: &Signals) -> Result<Reco
     let progress = Progress::counted("scenarios", args.count as usize, global.quiet);
     let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
     let end = args.seed + args.count;
-    let mut record = Record {
-        first_seed: args.seed,
-        scenarios: args.count,
-        clean: 0,
-        data_packets: 0,
-        failed: Vec::new(),
-    };
+    let mut record = Record { first_seed: args.seed, scenarios: args.count, ..Record::default() };
     for first in (args.seed..end).step_by(CHUNK as usize) {
         let seeds: Vec<u64> = (first..end.min(first + CHUNK)).collect();
         let checked = batch.map(&seeds, |seed, _| {

@@ -91,16 +91,8 @@ pub(crate) enum AbuseClass {
 
 impl AbuseClass {
     /// As --only has it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Keys => "keys",
-            Self::Files => "files",
-            Self::Arguments => "arguments",
-            Self::Out => "out",
-            Self::Environment => "environment",
-            Self::Signals => "signals",
-            Self::Kernel => "kernel",
-        }
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 

@@ -5,6 +5,7 @@
 //!   invocation.
 //! - [`soak`]: loads, replaces and unloads algorithms while many connections send checked data.
 //! - [`hostile`]: algorithms that decide what none should, in the simulator and on the running kernel.
+//! - [`machine`]: what they need of the machine.
 //! - [`args`]: the arguments of these three commands of `fairpace-dev`.
 //!
 //! It has no random scenarios (`fairpace-sim`, for `fairpace-dev swarm`) and no fuzzer (`fairpace-fuzz`).
@@ -12,4 +13,5 @@
 pub mod abuse;
 pub mod args;
 pub mod hostile;
+pub mod machine;
 pub mod soak;

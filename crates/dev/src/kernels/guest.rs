@@ -11,15 +11,15 @@ use std::time::Duration;
 use fairpace_cc::{Algorithm, Params};
 use fairpace_kernel::{Features, LoadOptions, Loaded, load};
 use fairpace_robustness::hostile::FIRST_RANDOM;
+use fairpace_robustness::machine::on_own_thread;
 use fairpace_robustness::soak::kernel_log::KernelLog;
 use fairpace_robustness::soak::path::{self, RECEIVER};
 use fairpace_robustness::soak::reordering::{REORDERED_CONNECTIONS, each};
-use fairpace_robustness::soak::traffic::{send, serve};
+use fairpace_robustness::soak::traffic::{connected, send, serve};
 use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 
 use super::operator::{
-    DEFAULT, LOOPBACK, Operator, connected, expect_default, expect_still, expect_used, nothing_left, offers,
-    report,
+    DEFAULT, LOOPBACK, Operator, expect_default, expect_still, expect_used, nothing_left, offers, report,
 };
 use super::panic;
 use super::record::Step;
@@ -95,15 +95,12 @@ fn kernel() -> Step {
 
 /// Each algorithm on loopback and between two hosts, which end with the thread that is in one of them.
 fn paths() -> io::Result<Vec<Step>> {
-    std::thread::scope(|scope| {
-        let work = || -> io::Result<Vec<Step>> {
-            let receiver = path::enter()?;
-            path::ip("link set lo up")?;
-            serve(LOOPBACK)?;
-            receiver.enter(|| serve(RECEIVER))?;
-            Ok(Algorithm::all().map(algorithm).collect())
-        };
-        scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    on_own_thread(|| {
+        let receiver = path::enter()?;
+        path::ip("link set lo up")?;
+        serve(LOOPBACK)?;
+        receiver.enter(|| serve(RECEIVER))?;
+        Ok(Algorithm::all().map(algorithm).collect())
     })
 }
 

@@ -2,13 +2,13 @@
 
 use std::io;
 use std::ops::Range;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::time::Duration;
 
 use fairpace_kernel::Testing;
 use fairpace_robustness::hostile::flows::Hosts;
 use fairpace_robustness::hostile::{HeaderRecord, Hostile, How, Objects, one};
+use fairpace_robustness::machine::on_own_thread;
 
 /// How long the header runs that must make the kernel warn.
 const CONTROL_TIME: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ pub(super) fn check(
         Ok(())
     };
     // the namespaces end with the thread that is in them
-    std::thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| resume_unwind(panic)))
+    on_own_thread(work)
 }
 
 /// Without clamps, a header that returns 0 must make the kernel warn. If it does not, no other step would

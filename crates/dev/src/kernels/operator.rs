@@ -5,19 +5,16 @@ use std::io::{self, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use fairpace_cc::Algorithm;
-use fairpace_robustness::soak::traffic::{PORT, send};
+use fairpace_robustness::machine::offered;
+use fairpace_robustness::soak::traffic::{connected, send};
 
 use super::record::Step;
 
 /// Bytes after each command: enough to need many ACKs, and short in an emulated machine.
 const FEW_BYTES: usize = 512 * 1024;
 pub(super) const LOOPBACK: &str = "127.0.0.1";
-/// Nothing arrives for this long: the transfer is lost. An emulated machine is 20 times slower.
-const SILENCE: Duration = Duration::from_secs(60);
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 pub(super) const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 /// The exit code for what this kernel cannot do.
 const UNSUPPORTED: i32 = 3;
@@ -28,16 +25,8 @@ pub(super) fn report(out: &mut dyn Write, step: &Step) -> io::Result<()> {
     out.flush()
 }
 
-pub(super) fn connected(address: &str) -> io::Result<TcpStream> {
-    let socket = TcpStream::connect((address, PORT))?;
-    socket.set_read_timeout(Some(SILENCE))?;
-    socket.set_write_timeout(Some(SILENCE))?;
-    Ok(socket)
-}
-
 pub(super) fn offers(name: &str) -> bool {
-    let text = fs::read_to_string(AVAILABLE).unwrap_or_default();
-    text.split_whitespace().any(|offered| offered == name)
+    offered().iter().any(|offered| offered == name)
 }
 
 /// What must hold after a command: adds what does not.

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::thread;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use fairpace_kernel::{Namespace, list, namespaces, set_default};
+use fairpace_robustness::machine::on_own_thread;
 use fairpace_robustness::soak::path::ip;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
@@ -77,8 +78,7 @@ impl Elsewhere {
             let inode = Namespace::at("/proc/thread-self/ns/net".as_ref())?.inode;
             Ok(Elsewhere { inode, listener, connection, accepted })
         };
-        thread::scope(|scope| scope.spawn(make).join())
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        on_own_thread(make)
     }
 
     fn expect_freed(&self, failures: &mut Vec<String>) {
@@ -127,7 +127,7 @@ fn expect_freed(failures: &mut Vec<String>) {
     loop {
         match list() {
             Ok(entries) if entries.is_empty() => return,
-            Ok(_) if Instant::now() < deadline => thread::sleep(Duration::from_millis(50)),
+            Ok(_) if Instant::now() < deadline => sleep(Duration::from_millis(50)),
             other => return failures.push(format!("the kernel still has {other:?}")),
         }
     }

@@ -31,44 +31,29 @@ impl Condition {
 }
 
 /// What runs: `(arguments, its exit codes)`.
-const COMMANDS: &[(&[&str], &[i32])] = &[
-    (&["sim", "s.toml"], &[0]),
-    (&["sim", "s.toml", "--json"], &[0]),
-    (&["sim", "s.toml", "--out", "out"], &[0]),
-    (&["sim", "s.toml", "--out", "out", "--trace", "series,events,qlog"], &[0]),
-    (&["sim", "s.toml", "--repeat", "8", "--jobs", "8"], &[0]),
-    (&["sim", "s.toml", "--set", "flow.cc=nothing"], &[2]),
-    (&["sim", "missing.toml", "--json"], &[2]),
+const COMMANDS: &[(&str, &[i32])] = &[
+    ("sim s.toml", &[0]),
+    ("sim s.toml --json", &[0]),
+    ("sim s.toml --out out", &[0]),
+    ("sim s.toml --out out --trace series,events,qlog", &[0]),
+    ("sim s.toml --repeat 8 --jobs 8", &[0]),
+    ("sim s.toml --set flow.cc=nothing", &[2]),
+    ("sim missing.toml --json", &[2]),
     (
-        &[
-            "compare",
-            "--rate",
-            "10mbit",
-            "--buffer",
-            "100kB",
-            "--rtt",
-            "10ms,20ms",
-            "--cc",
-            "bbr1,reno",
-            "--duration",
-            "2s",
-            "--warmup",
-            "1s",
-            "--stagger",
-            "100ms",
-        ],
+        "compare --rate 10mbit --buffer 100kB --rtt 10ms,20ms --cc bbr1,reno --duration 2s --warmup 1s \
+         --stagger 100ms",
         &[0],
     ),
-    (&["algorithms"], &[0]),
-    (&["algorithms", "--json"], &[0]),
-    (&["list"], &[0, 3]),
-    (&["doctor"], &[0, 3]),
-    (&["doctor", "--json"], &[0, 3]),
-    (&["--help"], &[0]),
-    (&["completions", "bash"], &[0]),
-    (&["man", "out"], &[0]),
-    (&["man"], &[0]),
-    (&["--frobnicate"], &[2]),
+    ("algorithms", &[0]),
+    ("algorithms --json", &[0]),
+    ("list", &[0, 3]),
+    ("doctor", &[0, 3]),
+    ("doctor --json", &[0, 3]),
+    ("--help", &[0]),
+    ("completions bash", &[0]),
+    ("man out", &[0]),
+    ("man", &[0]),
+    ("--frobnicate", &[2]),
 ];
 
 /// The condition under which a signal may end it.
@@ -78,8 +63,8 @@ const AGAIN: [&str; 4] = ["sim", "s.toml", "--out", "out"];
 
 /// An invocation under one condition, or under two.
 pub(super) fn draw(rights: Rights, dice: &mut Dice) -> Case {
-    let (args, codes) = *dice.pick(COMMANDS);
-    let mut case = Case::new(args.iter().copied()).file("s.toml", SCENARIO).fits(codes).result("out");
+    let (command, codes) = *dice.pick(COMMANDS);
+    let mut case = Case::new(command.split(' ')).file("s.toml", SCENARIO).fits(codes).result("out");
     let number = if dice.percent(75) { 1 } else { 2 };
     let mut words = Vec::new();
     for _ in 0..number {
@@ -98,7 +83,7 @@ pub(super) fn draw(rights: Rights, dice: &mut Dice) -> Case {
     // what takes the shell's place comes last, and limits after redirections, for which it needs descriptors
     case.shell.sort_by_key(|line| (line.starts_with("exec unshare"), line.starts_with("ulimit")));
     let words = words.join(" and ");
-    case.what(format!("{} with {words}", args.join(" ")))
+    case.what(format!("{command} with {words}"))
 }
 
 fn condition(rights: Rights, dice: &mut Dice) -> Condition {

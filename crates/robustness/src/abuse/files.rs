@@ -53,20 +53,9 @@ pub(super) fn draw(dice: &mut Dice) -> Case {
             case.arguments(["s.toml"]).file("s.toml", scenario("rate = \"2mbit\"", &workload))
         }
     };
-    let case = match what.starts_with("mutated") {
-        // short, whatever their own length is
-        true => case.arguments([
-            "--set",
-            "duration=2s",
-            "--set",
-            "window.from=1s",
-            "--set",
-            "window.to=2s",
-            "--set",
-            "flow.start=0s",
-        ]),
-        false => case,
-    };
+    // short, whatever their own length is
+    const SHORT: &str = "--set duration=2s --set window.from=1s --set window.to=2s --set flow.start=0s";
+    let case = if what.starts_with("mutated") { case.arguments(SHORT.split(' ')) } else { case };
     if dice.percent(40) { case.arguments(["--json"]) } else { case }
 }
 
@@ -99,11 +88,8 @@ fn no_file(name: &str, dice: &mut Dice) -> (String, String, Files) {
         10 => ("a name with escapes that is missing".into(), "\u{1b}]0;pwned\u{7}.toml".into(), vec![]),
         11 => {
             let name = "\u{1b}[31mred\n\u{9b}.toml";
-            (
-                "a name with escapes".into(),
-                name.into(),
-                vec![(name.into(), Entry::File(b"title = 1\n".to_vec()))],
-            )
+            let file = (name.into(), Entry::File(b"title = 1\n".to_vec()));
+            ("a name with escapes".into(), name.into(), vec![file])
         }
         number => {
             let paths = ["/dev/zero", "/dev/null", "/proc/self/mem", "/dev/stdin"];

@@ -213,10 +213,8 @@ fn control(seen: &Seen) -> Option<Violation> {
         if let Some(at) = text.find(is_control) {
             let line = text[..at].rfind('\n').map_or(0, |at| at + 1);
             let before: String = skeleton(&text[line..at]).chars().take(40).collect();
-            return Some(Violation::new(
-                "control",
-                format!("a control character on {name} after \"{before}\""),
-            ));
+            let what = format!("a control character on {name} after \"{before}\"");
+            return Some(Violation::new("control", what));
         }
     }
     None

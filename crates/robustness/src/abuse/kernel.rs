@@ -19,11 +19,10 @@ use super::dice::Dice;
 use super::hostile;
 use super::judge::{Violation, judge};
 use super::perform::{Seen, Session};
+use crate::machine::offered;
 
 /// Algorithms whose kernel names leave room for the suffix.
 const ALGORITHMS: [&str; 4] = ["reno", "cubic", "bbr1", "bbr3"];
-/// The names that the kernel offers to sockets.
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Where `fairpace load` pins what it loads.
 const PINS: &str = "/sys/fs/bpf/fairpace";
 /// Where a load or an unload has its pins meanwhile.
@@ -121,9 +120,7 @@ impl Kernel {
 
     /// Our names that sockets can select.
     fn loaded(&self) -> BTreeSet<String> {
-        let names = fs::read_to_string(AVAILABLE).unwrap_or_default();
-        let ours = names.split_whitespace().filter(|name| self.is_ours(name));
-        ours.map(str::to_owned).collect()
+        offered().into_iter().filter(|name| self.is_ours(name)).collect()
     }
 
     /// Whether it is a name of this process: also one that a hostile suffix made.
@@ -385,10 +382,8 @@ impl Story<'_> {
         self.truth()?;
         let is_loaded = self.said.contains(&self.kernel.name(algorithm));
         if i32::from(is_loaded) - i32::from(was_loaded) != change {
-            self.violates(
-                "untrue",
-                "loads and unloads at once that succeeded do not add up to what is loaded",
-            );
+            let what = "loads and unloads at once that succeeded do not add up to what is loaded";
+            self.violates("untrue", what);
         }
         Ok(())
     }

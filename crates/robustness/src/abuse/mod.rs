@@ -22,7 +22,7 @@ mod scratch;
 mod signals;
 
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -36,6 +36,7 @@ use fairpace_cli_core::signals::Signals;
 use fairpace_results::Monitor as _;
 
 use crate::args::{AbuseArgs, AbuseClass as Class};
+use crate::machine::program;
 use case::Case;
 use dice::Dice;
 use judge::{Violation, judge};
@@ -105,7 +106,7 @@ impl Plan {
 /// # Errors
 /// There is no program, what must not be skipped is, a signal came, or an invocation violates a rule.
 pub fn run(args: &AbuseArgs, global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
-    let program = program(args)?;
+    let program = program(args.program.as_deref())?;
     let session = Session::begin(&program, args.limit).map_err(|error| cannot(&program, &error))?;
     let abuse = Abuse::prepare(args, &session, global)?;
     if let (Some(class), Some(index)) = (args.only, args.index) {
@@ -118,11 +119,7 @@ pub fn run(args: &AbuseArgs, global: Global, signals: &Signals, out: &mut Output
     let stories = abuse.kernel.as_ref().map(Kernel::told).unwrap_or_default();
     let seconds = begun.elapsed().as_secs_f64();
     let record = findings.record(args.seed, seconds, stories, &abuse.skipped, program.as_deref());
-    if global.json {
-        out.json(&record)?;
-    } else {
-        out.text(&report::text(&record))?;
-    }
+    out.record(&record, global, report::text)?;
     ended?;
     verdict(record.violations.len())?;
     abuse.is_enough()
@@ -136,29 +133,13 @@ fn verdict(violations: usize) -> Result<(), Failure> {
     Err(Failure::new(Exit::Internal, message, "each way has commands that replay it"))
 }
 
-/// The program that is tried.
-fn program(args: &AbuseArgs) -> Result<PathBuf, Failure> {
-    let beside = || std::env::current_exe().map(|own| own.with_file_name("fairpace"));
-    let path = args
-        .program
-        .clone()
-        .map_or_else(beside, Ok)
-        .map_err(|error| cannot(Path::new("fairpace"), &error))?;
-    if path.is_file() {
-        return Ok(path);
-    }
-    let message = format!("there is no program {}", path.display());
-    Err(Failure::new(
-        Exit::Usage,
-        message,
-        "build it (cargo build -p fairpace), or name another one with --program",
-    ))
-}
-
 fn cannot(program: &Path, error: &io::Error) -> Failure {
     let message = format!("cannot run {} in a directory for temporary files: {error}", program.display());
     Failure::new(Exit::Internal, message, "check TMPDIR and the space in it")
 }
+
+/// What helps if invocations are skipped.
+const AS_ROOT: &str = "run it as root, where unshare and setpriv work";
 
 fn is_required() -> bool {
     std::env::var_os(REQUIRE_KERNEL).is_some_and(|value| value == "1")
@@ -183,29 +164,21 @@ impl<'a> Abuse<'a> {
             .then(|| Kernel::prepare(session))
             .and_then(|kernel| kernel.map_err(|why| skipped.push(format!("class kernel: {why}"))).ok());
         if !session.rights.can_drop {
-            skipped.push(
-                "invocations without rights: this is root, and setpriv (util-linux) does not work".into(),
-            );
+            let why = "this is root, and setpriv (util-linux) does not work";
+            skipped.push(format!("invocations without rights: {why}"));
         }
         if !session.rights.can_mount {
             skipped.push("mount points and no /proc: unshare (util-linux) does not work here".into());
         }
         let quiet = global.quiet;
         if !quiet {
-            eprintln!(
-                "seed {}, in {}",
-                args.seed,
-                session.program.parent().unwrap_or(Path::new("")).display()
-            );
+            let folder = session.program.parent().unwrap_or(Path::new("")).display();
+            eprintln!("seed {}, in {folder}", args.seed);
             skipped.iter().for_each(|what| eprintln!("SKIPPED: {what}"));
         }
         if is_required() && !skipped.is_empty() {
             let message = format!("{REQUIRE_KERNEL}=1, but this is skipped: {}", skipped.join("; "));
-            return Err(Failure::new(
-                Exit::Unsupported,
-                message,
-                "run it as root, where unshare and setpriv work",
-            ));
+            return Err(Failure::new(Exit::Unsupported, message, AS_ROOT));
         }
         Ok(Self { plan: Plan::new(args), session, kernel, skipped, findings: Mutex::default(), quiet })
     }
@@ -311,8 +284,8 @@ impl<'a> Abuse<'a> {
             return Err(Failure::signal(signal));
         }
         let Some(ran) = ran else {
-            let help = "run it as root, where unshare and setpriv work";
-            return Err(Failure::new(Exit::Unsupported, "this invocation is skipped on this machine", help));
+            let message = "this invocation is skipped on this machine";
+            return Err(Failure::new(Exit::Unsupported, message, AS_ROOT));
         };
         for ran in &ran {
             out.text(&report::replay(self.session, ran))?;

@@ -67,11 +67,10 @@ fn there(dice: &mut Dice) -> Case {
     let name = format!("out/{}", dice.pick(&NAMES));
     let (what, entries, allowed) = match dice.below(9) {
         0 => ("a file", vec![entry("out", file())], false),
-        1 => (
-            "a link to a file",
-            vec![entry("thesis.txt", file()), entry("out", Entry::Link("thesis.txt".into()))],
-            false,
-        ),
+        1 => {
+            let there = vec![entry("thesis.txt", file()), entry("out", Entry::Link("thesis.txt".into()))];
+            ("a link to a file", there, false)
+        }
         2 => {
             let there = vec![entry("mine/thesis.txt", file()), entry("out", Entry::Link("mine".into()))];
             ("a link to a directory with a file", there, true)

@@ -1,6 +1,7 @@
 //! Violations in groups, each with what replays it.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde::Serialize;
 
@@ -30,7 +31,7 @@ pub(super) struct Record {
     pub(super) invocations: u64,
     pub(super) seconds: f64,
     /// Invocations of each class.
-    pub(super) classes: BTreeMap<&'static str, u64>,
+    pub(super) classes: BTreeMap<String, u64>,
     /// Stories in the kernel, by what happens in them.
     pub(super) stories: BTreeMap<&'static str, u64>,
     /// What this machine or this user cannot do, with the reason.
@@ -41,7 +42,7 @@ pub(super) struct Record {
 /// What was found so far.
 #[derive(Default)]
 pub(super) struct Findings {
-    pub(super) classes: BTreeMap<&'static str, u64>,
+    pub(super) classes: BTreeMap<String, u64>,
     groups: BTreeMap<(AbuseClass, Violation), Found>,
 }
 
@@ -58,9 +59,8 @@ impl Findings {
         *self.classes.entry(class.name()).or_default() += 1;
         let mut found = BTreeMap::new();
         for ran in ran {
-            ran.violations.iter().for_each(|violation| {
-                drop(found.insert(violation.clone(), ran.case.what.chars().take(100).collect::<String>()))
-            });
+            let example: String = ran.case.what.chars().take(100).collect();
+            found.extend(ran.violations.iter().map(|violation| (violation.clone(), example.clone())));
         }
         for (violation, example) in found {
             let group = self.groups.entry((class, violation)).or_default();
@@ -114,21 +114,17 @@ pub(super) fn text(record: &Record) -> String {
         replays.iter().for_each(|replay| text.push_str(&format!("  {replay}\n")));
     }
     record.skipped.iter().for_each(|skipped| text.push_str(&format!("SKIPPED: {skipped}\n")));
-    let counts = |counts: &BTreeMap<&str, u64>| {
+    fn counts(counts: &BTreeMap<impl Display, u64>) -> String {
         counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
-    };
+    }
     if !record.stories.is_empty() {
         text.push_str(&format!("in the kernel: {}\n", counts(&record.stories)));
     }
-    text.push_str(&format!(
-        "seed {}: {} invocations in {:.0} s ({}), {} groups of violations\n",
-        record.seed,
-        record.invocations,
-        record.seconds,
-        counts(&record.classes),
-        record.violations.len()
-    ));
-    text
+    let Record { seed, invocations, seconds, classes, violations, .. } = record;
+    let (classes, groups) = (counts(classes), violations.len());
+    text + &format!(
+        "seed {seed}: {invocations} invocations in {seconds:.0} s ({classes}), {groups} groups of violations\n"
+    )
 }
 
 /// Everything of one invocation: its files, its command, its output, its judgement.
@@ -161,9 +157,9 @@ pub(super) fn replay(session: &Session, ran: &Ran) -> String {
     text.push_str(&format!("{end} after {:.2} s, {} MB\n", seen.wall.as_secs_f64(), seen.peak_kb / 1_000));
     seen.left.iter().for_each(|path| text.push_str(&format!("left behind: {}\n", path.escape_debug())));
     seen.lost.iter().for_each(|path| text.push_str(&format!("lost or changed: {}\n", path.escape_debug())));
-    violations
-        .iter()
-        .for_each(|violation| text.push_str(&format!("VIOLATED {}: {}\n", violation.rule, violation.what)));
+    for Violation { rule, what } in violations {
+        text.push_str(&format!("VIOLATED {rule}: {what}\n"));
+    }
     text
 }
 

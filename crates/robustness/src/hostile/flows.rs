@@ -3,11 +3,8 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::fs;
 use std::io::{self, Read, Write};
-use std::mem::MaybeUninit;
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::mpsc;
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
@@ -21,6 +18,7 @@ use nix::sys::socket::{
 use serde::{Deserialize, Serialize};
 
 use super::probe::{self, Probe};
+use crate::machine::{offered, tcp_info};
 use crate::soak::path::{self, RECEIVER, Receiver, SECOND_LINK, tc};
 
 /// Where the receiver listens, in a network namespace of its own.
@@ -43,7 +41,6 @@ const RECEIVE_BUFFER: usize = 16 * 1024;
 /// The link's buffer in the first half of a run, which holds what all flows have in flight, and in the
 /// second, where they lose packets: bytes for tbf, packets for netem.
 const BUFFERS: [(&str, &str); 2] = [("16mb", "100000"), ("60kb", "40")];
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// What one algorithm did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,8 +187,7 @@ struct Connection {
 fn is_gone(name: &str) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(5) {
-        let offered = fs::read_to_string(AVAILABLE).unwrap_or_default();
-        if !offered.split_whitespace().any(|offered| offered == name) {
+        if !offered().iter().any(|offered| offered == name) {
             return true;
         }
         thread::sleep(LOOK_EVERY);
@@ -249,8 +245,8 @@ struct Seen {
 impl Seen {
     fn of(connection: &Connection) -> io::Result<Seen> {
         // the receiver first: what it has not got was sent before or is counted as sent below
-        let arrived = info(&connection.accepted)?.tcpi_data_segs_in;
-        Ok(Seen { sender: info(&connection.socket)?, arrived })
+        let arrived = tcp_info(&connection.accepted)?.tcpi_data_segs_in;
+        Ok(Seen { sender: tcp_info(&connection.socket)?, arrived })
     }
 }
 
@@ -344,24 +340,6 @@ impl Flow {
             sender.tcpi_lost
         ))
     }
-}
-
-/// `TCP_INFO`; what an older kernel does not have is 0.
-#[expect(unsafe_code, reason = "nix has no TCP_INFO")]
-fn info(socket: &TcpStream) -> io::Result<libc::tcp_info> {
-    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
-    let mut bytes = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most as many bytes as it is given, and any bytes are a tcp_info
-    let info = unsafe {
-        let fd = socket.as_raw_fd();
-        let result =
-            libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, info.as_mut_ptr().cast(), &mut bytes);
-        if result != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        info.assume_init()
-    };
-    Ok(info)
 }
 
 /// The receiver's.

@@ -149,11 +149,8 @@ impl Objects {
 }
 
 fn failed(what: &str, error: &io::Error) -> Failure {
-    Failure::new(
-        Exit::Internal,
-        format!("{what}: {error}"),
-        "check the folder, its rights and the space in it",
-    )
+    let help = "check the folder, its rights and the space in it";
+    Failure::new(Exit::Internal, format!("{what}: {error}"), help)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::flows::{Hosts, Outcome};
 use super::{Hostile, Objects, write_headers};
 use crate::args::HostileArgs;
+use crate::machine::on_own_thread;
 use crate::soak::kernel_log::KernelLog;
 use crate::soak::warn_once;
 
@@ -118,25 +119,14 @@ pub fn run(args: &HostileArgs, global: Global, signals: &Signals, out: &mut Outp
     }
     Features::probe().require()?;
     let objects = args.objects.as_deref().map_or_else(Objects::compile, Objects::read)?;
-    let record = std::thread::scope(|scope| {
-        // the namespaces end with the thread that is in them
-        let work = scope.spawn(|| perform(args, &objects, global, signals));
-        work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
-    if global.json {
-        out.json(&record)?
-    } else {
-        out.text(&text(&record))?
-    }
+    let record = on_own_thread(|| perform(args, &objects, global, signals))?;
+    out.record(&record, global, text)?;
     if record.failures.is_empty() {
         return Ok(());
     }
     let message = format!("{} faults with hostile headers", record.failures.len());
-    Err(Failure::new(
-        Exit::Internal,
-        message,
-        "the header of a number is the same in each call: --first, --count 1",
-    ))
+    let help = "the header of a number is the same in each call: --first, --count 1";
+    Err(Failure::new(Exit::Internal, message, help))
 }
 
 fn perform(

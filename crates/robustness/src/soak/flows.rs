@@ -4,11 +4,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
 
 use nix::libc;
 use nix::sys::socket::{
@@ -17,7 +15,8 @@ use nix::sys::socket::{
 };
 
 use super::path::RECEIVER;
-use super::traffic::{PORT, send};
+use super::traffic::{connected, send};
+use crate::machine::tcp_info;
 
 /// Bytes of a thread's stack: there are hundreds.
 const STACK: usize = 128 * 1024;
@@ -25,8 +24,6 @@ const STACK: usize = 128 * 1024;
 const NICE: libc::c_int = 10;
 /// Bytes of one transfer. Between two of them a sender waits for the answer, for one round trip.
 const BYTES: usize = 256 * 1024;
-/// Nothing is sent or answered for this long: the connection is lost. As in `traffic`.
-const SILENCE: Duration = Duration::from_secs(60);
 
 /// The connections, from [`Flows::start`] to [`Flows::finish`].
 pub(super) struct Flows {
@@ -87,30 +84,11 @@ impl Flows {
 }
 
 fn connect(algorithm: &str) -> io::Result<TcpStream> {
-    let socket = TcpStream::connect((RECEIVER, PORT))?;
-    socket.set_read_timeout(Some(SILENCE))?;
-    socket.set_write_timeout(Some(SILENCE))?;
+    let socket = connected(RECEIVER)?;
     setsockopt(&socket, TcpCongestion, &OsString::from(algorithm))?;
     // what is not sent at the end is discarded
     setsockopt(&socket, Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
     Ok(socket)
-}
-
-fn tcp_info(socket: &TcpStream) -> io::Result<libc::tcp_info> {
-    // SAFETY: it consists of integers; an older kernel fills only its front
-    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut length = size_of_val(&info) as libc::socklen_t;
-    // SAFETY: both pointers are to live values, and `length` is the size of the first
-    let status = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            (&raw mut info).cast(),
-            &raw mut length,
-        )
-    };
-    if status == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Counters of this host's TCP.

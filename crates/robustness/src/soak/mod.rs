@@ -14,7 +14,7 @@ pub mod reordering;
 pub mod traffic;
 pub(crate) mod warn_once;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 
 use crate::args::SoakArgs;
+use crate::machine::{on_own_thread, program};
 use kernel_log::KernelLog;
 use operator::{Operations, Operator};
 use traffic::Traffic;
@@ -67,28 +68,15 @@ pub fn run(args: &SoakArgs, global: Global, signals: &Signals, out: &mut Output)
         return reorder(args, global, signals, out);
     }
     allow_descriptors(args.connections.unwrap_or(CONNECTIONS))?;
-    let program = program(args)?;
+    let program = program(args.program.as_deref())?;
     // the namespaces end with the thread that is in them
-    let record = std::thread::scope(|scope| {
-        let soak = scope.spawn(|| soak(args, global, signals, &program));
-        soak.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
-    if global.json {
-        out.json(&record)?;
-    } else {
-        out.text(&text(&record))?;
-    }
+    let record = on_own_thread(|| soak(args, global, signals, &program))?;
+    out.record(&record, global, text)?;
     if let Some(signal) = signals.received() {
         return Err(Failure::signal_with(signal, "what was done until then is above"));
     }
-    match record.failures.first() {
-        None => Ok(()),
-        Some(first) => Err(Failure::new(
-            Exit::Internal,
-            format!("{} failures, the first: {first}", record.failures.len()),
-            format!("`fairpace-dev soak --seed {}` makes the same choices again", args.seed),
-        )),
-    }
+    let again = format!("`fairpace-dev soak --seed {}` makes the same choices again", args.seed);
+    verdict(&record.failures, again)
 }
 
 /// Each algorithm for the given time over a path that reorders.
@@ -106,19 +94,19 @@ fn reorder(args: &SoakArgs, global: Global, signals: &Signals, out: &mut Output)
     let algorithms = algorithms(&args.cc)?;
     reordering::each(&algorithms, connections, args.time, more)
         .map_err(|error| failed("making the path", &error))?;
-    if global.json {
-        out.json(&results)?;
-    } else {
-        out.text(&results.iter().map(reordering::Reordered::text).collect::<String>())?;
-    }
+    out.record(&results, global, |results| results.iter().map(reordering::Reordered::text).collect())?;
     if let Some(signal) = signals.received() {
         return Err(Failure::signal_with(signal, "what was done until then is above"));
     }
     let failures: Vec<String> = results.iter().flat_map(|result| result.failures.clone()).collect();
     let failures: Vec<String> = failures.into_iter().chain(reordering::shows_nothing(&results)).collect();
+    verdict(&failures, "--cc runs one algorithm again")
+}
+
+fn verdict(failures: &[String], help: impl Into<String>) -> Result<(), Failure> {
     let Some(first) = failures.first() else { return Ok(()) };
     let message = format!("{} failures, the first: {first}", failures.len());
-    Err(Failure::new(Exit::Internal, message, "--cc runs one algorithm again"))
+    Err(Failure::new(Exit::Internal, message, help))
 }
 
 /// Those of these names; without any, all.
@@ -176,16 +164,6 @@ fn allow_descriptors(connections: usize) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, message, "take fewer --connections"));
     }
     Ok(())
-}
-
-fn program(args: &SoakArgs) -> Result<PathBuf, Failure> {
-    let beside = || std::env::current_exe().unwrap_or_default().with_file_name("fairpace");
-    let path = args.program.clone().unwrap_or_else(beside);
-    if path.is_file() {
-        return Ok(path);
-    }
-    let help = "build it (cargo build -p fairpace), or name another one with --program";
-    Err(Failure::new(Exit::Usage, format!("there is no program {}", path.display()), help))
 }
 
 fn failed(what: &str, error: &std::io::Error) -> Failure {

@@ -10,10 +10,12 @@ use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use fairpace_kernel::Entry;
 use fairpace_scenario::Random;
 use serde::Serialize;
 
 use super::below;
+use crate::machine::offered;
 
 /// Algorithms whose kernel names leave room for a suffix; of each kind that the shim knows.
 const ALGORITHMS: [&str; 6] = ["reno", "cubic", "bbr1", "bbq", "bbr3", "level"];
@@ -26,7 +28,6 @@ const SETTINGS: [(&str, [&str; 2]); 6] = [
     ("bbr3", ["beta=0.7", "beta=0.8"]),
     ("level", ["gain=0.25", "gain=0.2"]),
 ];
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 /// `panic` visits all network namespaces that it finds. In a PID namespace of its own `/proc` shows none of
 /// other processes, so the rest of the machine stays as it is.
@@ -54,12 +55,8 @@ impl Operations {
         let list = |counts: &BTreeMap<&str, u64>| {
             counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
         };
-        format!(
-            "commands done: {}\nrefused: {}\nkilled: {}\n",
-            list(&self.done),
-            list(&self.refused),
-            list(&self.killed)
-        )
+        let [done, refused, killed] = [&self.done, &self.refused, &self.killed].map(list);
+        format!("commands done: {done}\nrefused: {refused}\nkilled: {killed}\n")
     }
 }
 
@@ -114,20 +111,26 @@ impl Operator {
         *offered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = now;
     }
 
+    /// The program with one of its commands, before the arguments.
+    fn command(&self, command: &str) -> Command {
+        let mut all = Command::new("nice");
+        all.args(["-n", "-15"]).env("NO_COLOR", "1");
+        if command == "panic" {
+            all.args(ALONE);
+        }
+        all.arg(&self.program).arg(command);
+        if ["enable", "disable", "apply", "status", "panic"].contains(&command) {
+            all.arg("--config").arg(self.folder.path().join("fairpace.toml"));
+        }
+        all
+    }
+
     fn perform(&mut self, command: &'static str, arguments: &[&str]) {
         let killed_after = (below(&mut self.random, KILLED) == 0)
             .then(|| Duration::from_millis(below(&mut self.random, KILLED_AFTER_MS) as u64));
         // before the thousands of threads that send and receive
-        let mut all = Command::new("nice");
-        all.args(["-n", "-15"]);
-        if command == "panic" {
-            all.args(ALONE);
-        }
-        all.arg(&self.program).arg(command).args(arguments);
-        if ["enable", "disable", "apply", "status", "panic"].contains(&command) {
-            all.arg("--config").arg(self.folder.path().join("fairpace.toml"));
-        }
-        all.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).env("NO_COLOR", "1");
+        let mut all = self.command(command);
+        all.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let ended = all.spawn().and_then(|mut child| {
             if let Some(after) = killed_after {
                 sleep(after);
@@ -152,29 +155,17 @@ impl Operator {
     }
 
     fn offered(&self) -> Vec<String> {
-        let text = fs::read_to_string(AVAILABLE).unwrap_or_default();
-        text.split_whitespace().filter(|name| name.ends_with(&self.suffix)).map(str::to_owned).collect()
+        offered().into_iter().filter(|name| name.ends_with(&self.suffix)).collect()
     }
 
     /// The last word: everything out.
     pub(super) fn calm_down(&mut self) {
-        let config = self.folder.path().join("fairpace.toml");
-        let mut panic = Command::new(ALONE[0]);
-        match panic
-            .args(&ALONE[1..])
-            .arg(&self.program)
-            .arg("panic")
-            .arg("--config")
-            .arg(config)
-            .env("NO_COLOR", "1")
-            .output()
-        {
-            Ok(ended) if ended.status.success() => {}
-            Ok(ended) => {
-                self.failures.push(format!("the last panic: {}", String::from_utf8_lossy(&ended.stderr)))
-            }
-            Err(error) => self.failures.push(format!("the last panic: {error}")),
-        }
+        let said = match self.command("panic").output() {
+            Ok(ended) if ended.status.success() => return,
+            Ok(ended) => String::from_utf8_lossy(&ended.stderr).into_owned(),
+            Err(error) => error.to_string(),
+        };
+        self.failures.push(format!("the last panic: {said}"));
     }
 
     /// What is not as it was before, when all connections have ended.
@@ -198,10 +189,9 @@ impl Operator {
         left.extend(self.offered().iter().map(|name| format!("the kernel still offers {name}")));
         match fairpace_kernel::list() {
             Ok(entries) => {
-                let ours = entries.iter().filter(|entry| entry.name.ends_with(&self.suffix));
-                left.extend(
-                    ours.map(|entry| format!("{} is still in the kernel: {:?}", entry.name, entry.status)),
-                );
+                let ours = entries.into_iter().filter(|entry| entry.name.ends_with(&self.suffix));
+                let still = |Entry { name, status, .. }| format!("{name} is still in the kernel: {status:?}");
+                left.extend(ours.map(still));
             }
             Err(error) => left.push(format!("what is loaded cannot be listed: {error}")),
         }

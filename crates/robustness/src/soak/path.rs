@@ -10,6 +10,8 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::gettid;
 
+use crate::machine::on_own_thread;
+
 /// What [`reorder`] gives the link and the slower device behind it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reordering {
@@ -40,12 +42,9 @@ impl Receiver {
     /// The namespace cannot be entered, or the work fails.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         let file = std::fs::File::open(&self.0)?;
-        let inside = || {
+        on_own_thread(|| {
             setns(&file, CloneFlags::CLONE_NEWNET)?;
             work()
-        };
-        thread::scope(|scope| {
-            scope.spawn(inside).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 }

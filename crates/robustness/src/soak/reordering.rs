@@ -6,8 +6,7 @@
 
 use std::io;
 use std::ops::RangeInclusive;
-use std::panic::resume_unwind;
-use std::thread::{self, sleep};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use fairpace_cc::{Algorithm, Params};
@@ -20,6 +19,7 @@ use super::kernel_log::KernelLog;
 use super::path::{self, RECEIVER};
 use super::traffic::serve;
 use super::warn_once;
+use crate::machine::on_own_thread;
 
 /// What a cwnd may be, packets. The path holds hundreds of packets for all connections together.
 const CWND_PKTS: RangeInclusive<u32> = 1..=100_000;
@@ -87,7 +87,7 @@ pub fn each(
         Ok(())
     };
     // the namespaces end with the thread that is in them
-    thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| resume_unwind(panic)))
+    on_own_thread(work)
 }
 
 /// Runs an algorithm on the path that the calling thread is on.
@@ -133,13 +133,10 @@ impl Reordered {
     #[must_use]
     pub fn text(&self) -> String {
         let (least, most) = self.cwnd_pkts;
+        let Self { algorithm, acks, samples, recoveries, undos, .. } = self;
         let mut out = format!(
-            "{:12} {} ACKs, cwnd {least} to {most} in {} samples, {} recoveries, {} undos, {:.1} MB\n",
-            self.algorithm,
-            self.acks,
-            self.samples,
-            self.recoveries,
-            self.undos,
+            "{algorithm:12} {acks} ACKs, cwnd {least} to {most} in {samples} samples, {recoveries} recoveries, \
+             {undos} undos, {:.1} MB\n",
             self.bytes as f64 / 1e6
         );
         for said in &self.not_judged {
@@ -166,12 +163,11 @@ impl Reordered {
         let (least, most) = self.cwnd_pkts;
         let sampled = self.samples > 0 && !(CWND_PKTS.contains(&least) && CWND_PKTS.contains(&most));
         (self.absurd > 0 || sampled).then(|| {
+            let (absurd, acks, lowest, highest) =
+                (self.absurd, self.acks, CWND_PKTS.start(), CWND_PKTS.end());
             format!(
-                "{} of {} ACKs found a cwnd that is not within {} and {}; sampled: {least} to {most}",
-                self.absurd,
-                self.acks,
-                CWND_PKTS.start(),
-                CWND_PKTS.end()
+                "{absurd} of {acks} ACKs found a cwnd that is not within {lowest} and {highest}; sampled: \
+                 {least} to {most}"
             )
         })
     }

@@ -35,6 +35,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 const SELECTS: usize = 2;
 
 /// The connections, from [`Traffic::start`] to [`Traffic::finish`].
+#[derive(Default)]
 pub(super) struct Traffic {
     /// Names in the kernel that sockets may select; the operator writes them.
     pub(super) offered: Arc<Mutex<Vec<String>>>,
@@ -55,13 +56,7 @@ struct Seen {
 impl Traffic {
     pub(super) fn start(connections: usize, seed: u64, receiver: &Receiver) -> io::Result<Traffic> {
         receiver.enter(|| serve(RECEIVER))?;
-        let mut traffic = Traffic {
-            offered: Arc::default(),
-            transfers: Arc::default(),
-            seen: Arc::default(),
-            stop: Arc::default(),
-            senders: Vec::new(),
-        };
+        let mut traffic = Traffic::default();
         for number in 0..connections {
             let (offered, transfers) = (traffic.offered.clone(), traffic.transfers.clone());
             let (seen, stop) = (traffic.seen.clone(), traffic.stop.clone());
@@ -117,9 +112,7 @@ fn without_suffix(name: &str) -> String {
 fn transfer(random: &mut Random, offered: &Mutex<Vec<String>>) -> io::Result<(String, u64)> {
     let bytes = BYTES.0 + below(random, BYTES.1 - BYTES.0);
     let from = below(random, POOL - bytes);
-    let mut socket = TcpStream::connect((RECEIVER, PORT))?;
-    socket.set_read_timeout(Some(SILENCE))?;
-    socket.set_write_timeout(Some(SILENCE))?;
+    let mut socket = connected(RECEIVER)?;
     if below(random, SELECTS) == 0 {
         let offered = offered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         if !offered.is_empty() {
@@ -132,6 +125,17 @@ fn transfer(random: &mut Random, offered: &Mutex<Vec<String>>) -> io::Result<(St
     // all has arrived; a reset leaves no port in TIME_WAIT, of which there would be more than ports
     setsockopt(&socket, Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
     Ok((algorithm, bytes as u64))
+}
+
+/// A connection to [`serve`] that fails if nothing happens on it for a minute.
+///
+/// # Errors
+/// Nothing answers there.
+pub fn connected(address: &str) -> io::Result<TcpStream> {
+    let socket = TcpStream::connect((address, PORT))?;
+    socket.set_read_timeout(Some(SILENCE))?;
+    socket.set_write_timeout(Some(SILENCE))?;
+    Ok(socket)
 }
 
 /// Sends these bytes of the pool and waits until the receiver has compared them. Returns the socket's

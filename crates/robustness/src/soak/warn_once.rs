@@ -7,6 +7,8 @@ use std::io;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 
+use crate::machine::on_own_thread;
+
 /// Where debugfs is mounted: a directory that every sysfs has for it.
 const DEBUGFS: &str = "/sys/kernel/debug";
 
@@ -14,13 +16,9 @@ const DEBUGFS: &str = "/sys/kernel/debug";
 /// that this boot has had before is not seen then.
 pub(crate) fn arm() -> Result<(), String> {
     // unshare concerns one thread, which ends here
-    let armed = std::thread::scope(|scope| {
-        scope.spawn(in_own_mounts).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    });
-    armed.map_err(|error| {
-        format!(
-            "warnings that this boot has had before are not seen again: {DEBUGFS}/clear_warn_once: {error}"
-        )
+    on_own_thread(in_own_mounts).map_err(|error| {
+        let file = format!("{DEBUGFS}/clear_warn_once");
+        format!("warnings that this boot has had before are not seen again: {file}: {error}")
     })
 }
 
