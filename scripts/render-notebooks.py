@@ -23,6 +23,7 @@ FIRST_CELL = """\
 import matplotlib, polars
 get_ipython().run_line_magic("config", "InlineBackend.figure_formats = ['svg']")
 matplotlib.rcParams |= {"svg.hashsalt": "fairpace", "svg.fonttype": "none", "savefig.transparent": False}
+matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]  # each text names them all
 polars.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_width_chars=125, tbl_rows=40)
 polars.Config(fmt_str_lengths=90, float_precision=3)
 """
@@ -47,13 +48,19 @@ def page(notebook: Path, work: Path, out: Path) -> None:
     shutil.rmtree(out / f"{name}_files", ignore_errors=True)
     for path, data in made["outputs"].items():
         (out / path).parent.mkdir(exist_ok=True)
-        # without the time of its making
-        data = re.sub(rb" *<dc:date>.*</dc:date>\n", b"", data)
-        (out / path).write_bytes(re.sub(rb"[ \t]+\n", b"\n", data).rstrip() + b"\n")
+        (out / path).write_bytes(small(data))
     text = re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", text)).strip()
     text = with_fences(with_alternatives(text))
     origin = f"<!-- made by scripts/python.sh --notebooks from notebooks/{notebook.name} -->"
     (out / f"{name}.md").write_text(f"{origin}\n\n{text}\n", encoding="utf-8")
+
+
+def small(svg: bytes) -> bytes:
+    """A picture without the time and program of its making, with hundredths of a point, and without rotations by nothing."""
+    svg = re.sub(rb"\s*<metadata>.*?</metadata>", b"", svg, flags=re.DOTALL)
+    svg = re.sub(rb' transform="rotate\(-0 [^)]*\)"', b"", svg)
+    svg = re.sub(rb"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip(".").encode(), svg)
+    return re.sub(rb"\s*\n\s*", b"\n", svg).rstrip() + b"\n"
 
 
 def with_alternatives(text: str) -> str:
