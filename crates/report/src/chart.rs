@@ -7,11 +7,13 @@ use crate::colour::{class, style};
 use crate::path::{area, line, steps};
 use crate::plot::{asset, percent, x_axis, y_axis};
 use crate::scale::{HEIGHT, Scale, WIDTH, spread, tick_text};
+use crate::svg::number;
 use maud::{Markup, PreEscaped, html};
 
 pub use crate::change::Change;
 pub use crate::colour::{Colour, Hue, Tone};
 pub use crate::scale::Axis;
+pub use crate::strip::Strip;
 
 /// Height of a chart in pixels, as in chart.css.
 pub(crate) const PLOT_PX: f64 = 260.0;
@@ -27,7 +29,7 @@ const FINE_FROM: usize = 150;
 const LABELLED_PART: f64 = 0.1;
 
 /// How values are drawn. Each mark means the same in every chart, strip and legend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Look {
     /// A line through the points, with the interval as a band.
     Line,
@@ -335,13 +337,13 @@ impl Layer {
 }
 
 /// The end of an interval, or of what is possible if that comes first.
-fn within(end: f64, [least, most]: [f64; 2]) -> f64 {
+pub(crate) fn within(end: f64, [least, most]: [f64; 2]) -> f64 {
     end.clamp(least, most)
 }
 
 /// Marks with their whiskers. Open marks are drawn twice, the second time smaller and in the background
 /// colour.
-fn marked(look: Look, colour: &str, marks: &str, whiskers: &str) -> Markup {
+pub(crate) fn marked(look: Look, colour: &str, marks: &str, whiskers: &str) -> Markup {
     html! {
         @if !whiskers.is_empty() { path class={ "whisker " (colour) } d=(whiskers) {} }
         @if !marks.is_empty() {
@@ -365,77 +367,20 @@ pub fn sample(look: Look, colour: Option<Colour>) -> Markup {
 }
 
 /// The content of a sample, 16 wide and 8 high.
-pub(crate) fn sampled(look: Look, colour: Option<Colour>) -> Markup {
-    let colour = class(colour);
+fn sampled(look: Look, colour: Option<Colour>) -> Markup {
+    samples(look, &class(colour), &[[0.0, 0.0]])
+}
+
+/// Samples of the same look and colour, with their left upper corners.
+pub(crate) fn samples(look: Look, colour: &str, corners: &[[f64; 2]]) -> Markup {
+    let of = |[x, y]: &[f64; 2]| match look.is_points() {
+        true => format!("M{},{}h0", number(x + 8.0).0, number(y + 4.0).0),
+        false => format!("M{},{}h16", number(*x).0, number(y + 4.0).0),
+    };
+    let path: String = corners.iter().map(of).collect();
     html! {
-        @if look.is_points() { (marked(look, &colour, "M8,4h0", "")) }
-        @else { path class={ (look.class()) " " (colour) } d="M0,4h16" {} }
-    }
-}
-
-/// The drawing of a row in a bar chart, or of a value in a table: marks on an axis of its own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Strip {
-    /// The horizontal axis.
-    pub axis: Axis,
-    /// The end value of a bar that starts at the beginning of the axis, and its colour.
-    pub bar: Option<(f64, Option<Colour>)>,
-    /// A shaded range: the values within the tolerance.
-    pub allowed: Option<[f64; 2]>,
-    /// The marks: look, value, half of the interval, colour.
-    pub marks: Vec<(Look, f64, Option<f64>, Option<Colour>)>,
-    /// What the values can be: no interval is drawn beyond.
-    pub possible: [f64; 2],
-}
-
-impl Strip {
-    /// Renders the strip at the full width of its container.
-    #[must_use]
-    pub fn drawing(&self) -> Markup {
-        html! {
-            svg.drawing.strip viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
-                preserveAspectRatio="none" aria-hidden="true" { (self.inside()) }
-        }
-    }
-
-    /// Renders several strips, one below the other, in one drawing.
-    #[must_use]
-    pub fn stack(strips: &[Strip]) -> Markup {
-        let height = HEIGHT / strips.len().max(1) as i32;
-        html! {
-            svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
-                preserveAspectRatio="none" aria-hidden="true" {
-                @for (i, strip) in strips.iter().enumerate() {
-                    svg y=(i as i32 * height) width=(WIDTH) height=(height)
-                        viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
-                        preserveAspectRatio="none" { (strip.inside()) }
-                }
-            }
-        }
-    }
-
-    pub(crate) fn inside(&self) -> Markup {
-        let x = |value: f64| (self.axis.place(value) * f64::from(WIDTH)).round() as i32;
-        let (middle, top) = (HEIGHT / 2, HEIGHT / 5);
-        html! {
-            @if let Some([from, to]) = self.allowed {
-                rect class="allowed" x=(x(from)) y="0" width=((x(to) - x(from)).max(6)) height=(HEIGHT) {}
-            }
-            @match self.bar {
-                Some((value, colour)) if value.is_finite() => {
-                    rect class={ "bar " (class(colour)) } x=(x(0.0).min(x(value))) y=(top)
-                        width=((x(value) - x(0.0)).abs()) height=(HEIGHT - 2 * top) {}
-                }
-                _ => path class="grid" d={ "M0," (middle) "h" (WIDTH) } {}
-            }
-            @for (look, value, half, colour) in self.marks.iter().filter(|mark| mark.1.is_finite()) {
-                @let half = half.filter(|half| half.is_finite()).unwrap_or(0.0);
-                @let end = |value| x(within(value, self.possible));
-                @let (from, to) = (end(value - half), end(value + half));
-                @let whisker = if half > 0.0 { format!("M{from},{middle}H{to}") } else { String::new() };
-                (marked(*look, &class(*colour), &format!("M{},{middle}h0", x(*value)), &whisker))
-            }
-        }
+        @if look.is_points() { (marked(look, colour, &path, "")) }
+        @else { path class={ (look.class()) " " (colour) } d=(path) {} }
     }
 }
 

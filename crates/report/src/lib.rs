@@ -28,6 +28,8 @@ mod plot;
 mod repeats;
 mod scale;
 mod still;
+mod strip;
+pub mod svg;
 mod tables;
 
 use std::sync::LazyLock;

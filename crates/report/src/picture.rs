@@ -2,10 +2,11 @@
 
 use crate::headline::{labels, legend, marks, rows, rules, subtitle};
 use crate::panels::Axes;
-use crate::plot::{asset, drawing, flow_class};
+use crate::plot::{drawing, flow_class};
 use crate::scale::{HEIGHT, Scale, WIDTH, tick_text};
+use crate::svg::{self, number};
 use crate::{Case, Study};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 /// Dimensions of the picture, in its units, which are about pixels in a README.
 mod layout {
@@ -56,35 +57,37 @@ pub(crate) fn svg(study: &Study) -> String {
     let height = plots_end + 13 + legend.len() * LEGEND_LINE;
     let description: Vec<String> =
         study.runs.iter().map(|case| format!("{}: {}", case.label, subtitle(case))).collect();
-    let style = [
-        asset(include_str!("../assets/palette.css")),
-        asset(include_str!("../assets/dark.css")),
-        asset(include_str!("../assets/plot.css")),
-        asset(include_str!("../assets/picture.css")),
+    let styles = [
+        include_str!("../assets/palette.css"),
+        include_str!("../assets/dark.css"),
+        include_str!("../assets/plot.css"),
+        include_str!("../assets/picture.css"),
     ];
-    let picture = html! {
+    let drawing = html! {
+        rect.paper width="100%" height="100%" rx="6" {}
+        text.head x=(PLOT_X) y="30" { (clip(study.title, width / HEAD_LETTER)) }
+        (key(study, width))
+        @for (r, row) in rows.iter().enumerate() {
+            @for (c, case) in row.iter().enumerate() {
+                g transform={ "translate(" (c * cell_width) "," (TOP + r * CELL_HEIGHT) ")" } {
+                    (cell(study, case, &scale, cell_width - PLOT_X - ASIDE))
+                }
+            }
+        }
+        @for (i, line) in legend.iter().enumerate() {
+            text.muted x=(if stacked { LEGEND_LINE } else { PLOT_X })
+                y=(plots_end + 14 + i * LEGEND_LINE) { (line) }
+        }
+    };
+    svg::file(html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
             viewBox={ "0 0 " (width) " " (height) } role="img" aria-labelledby="t d" {
             title #t { (study.title) }
             desc #d { "Goodput over time. " (description.join("; ")) "." }
-            style { @for part in style { (part) } }
-            rect.paper width="100%" height="100%" rx="6" {}
-            text.head x=(PLOT_X) y="30" { (clip(study.title, width / HEAD_LETTER)) }
-            (key(study, width))
-            @for (r, row) in rows.iter().enumerate() {
-                @for (c, case) in row.iter().enumerate() {
-                    g transform={ "translate(" (c * cell_width) "," (TOP + r * CELL_HEIGHT) ")" } {
-                        (cell(study, case, &scale, cell_width - PLOT_X - ASIDE))
-                    }
-                }
-            }
-            @for (i, line) in legend.iter().enumerate() {
-                text.muted x=(if stacked { LEGEND_LINE } else { PLOT_X })
-                    y=(plots_end + 14 + i * LEGEND_LINE) { (line) }
-            }
+            style { (svg::style(&styles, &drawing.0)) }
+            (drawing)
         }
-    };
-    format!("{}\n", picture.into_string())
+    })
 }
 
 /// The names of the flows with their lines. The numbers beside the plots have the same colours.
@@ -147,11 +150,6 @@ fn parts(text: &str, length: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// A coordinate with one decimal, so that the bytes are the same on all machines.
-fn number(x: f64) -> PreEscaped<String> {
-    PreEscaped(format!("{x:.1}"))
 }
 
 /// Cuts the text to at most `length` characters, because SVG text does not wrap.

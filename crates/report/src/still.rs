@@ -1,11 +1,14 @@
 //! Charts as separate picture files: SVG with its text and light colours, for places that show a file without
 //! a style sheet, such as a README.
 
-use crate::chart::{Bar, Bars, Chart, Colour, LABEL_PX, Look, PLOT_PX, Row, bar_sampled, sampled};
+use std::collections::BTreeMap;
+
+use crate::chart::{Bar, Bars, Chart, Colour, LABEL_PX, Look, PLOT_PX, Row, Strip, bar_sampled, samples};
 use crate::colour::{class, style};
-use crate::plot::asset;
 use crate::scale::{Axis, HEIGHT, WIDTH, spread, tick_text};
-use maud::{Markup, PreEscaped, html};
+use crate::strip::drawn;
+use crate::svg::{self, number};
+use maud::{Markup, html};
 
 /// Width of a picture, in pixels: about that of a column of text.
 const WIDE: f64 = 760.0;
@@ -47,7 +50,7 @@ impl Chart {
             }
             @for (curve, row, x) in &key {
                 @let y = head + LINE * (row + 1.0);
-                (sample(self.curves[*curve].look(), self.curves[*curve].colour, *x, y + 4.0))
+                (samples(self.curves[*curve].look(), &class(self.curves[*curve].colour), &[[*x, y + 4.0]]))
                 text.name x=(number(x + 24.0)) y=(number(y + 13.0)) { (self.curves[*curve].label) }
             }
             (place.frame(&self.inside(COLUMNS)))
@@ -120,6 +123,17 @@ impl Bars {
             width: BAR_TO - BAR_FROM,
             height: ROW - 4.0,
         };
+        let bars: Vec<(usize, &Bar)> =
+            lines.iter().enumerate().filter_map(|(i, (_, bar))| Some((i, (*bar)?))).collect();
+        let down = |i: usize| (ROW * i as f64 * f64::from(HEIGHT) / (ROW - 4.0)).round() as i32;
+        let strips: Vec<(i32, &Strip)> = bars.iter().map(|(i, bar)| (down(*i), &bar.strip)).collect();
+        let mut said = Vec::new();
+        for (i, bar) in &bars {
+            for (n, (look, text)) in bar.said.iter().enumerate() {
+                let corner = [BAR_TO + 10.0 + 135.0 * n as f64, place(*i).up(0.5) - 4.0];
+                said.push((*look, bar.of(*look), corner, text.as_str()));
+            }
+        }
         let inside = html! {
             (heading(&self.title, ""))
             text.muted x="8" y=(number(head + 16.0)) { (unit) }
@@ -129,21 +143,13 @@ impl Bars {
                 g transform={ "translate(" (x_text) "," (y_text) ")" } { (bar_sampled(*colour)) }
                 text.name x=(number(x + 22.0)) y=(number(head + 16.0)) { (label) }
             }
-            @for (i, (text, bar)) in lines.iter().enumerate() {
-                @let place = place(i);
-                @let line = place.up(0.5) + 4.0;
-                @if let Some(bar) = bar {
-                    text.name.end x=(number(BAR_FROM - 10.0)) y=(number(line)) { (text) }
-                    (place.frame(&bar.strip.inside()))
-                    @for (n, (look, said)) in bar.said.iter().enumerate() {
-                        @let x = BAR_TO + 10.0 + 135.0 * n as f64;
-                        (sample(*look, bar.of(*look), x, place.up(0.5) - 4.0))
-                        text.name x=(number(x + 22.0)) y=(number(line)) { (said) }
-                    }
-                } @else {
-                    text.muted x=(number(BAR_FROM)) y=(number(line)) { (text) }
-                }
+            (place(0).frame(&drawn(&strips)))
+            @for (i, (text, bar)) in lines.iter().enumerate().filter(|(_, (text, _))| !text.is_empty()) {
+                @let y = number(place(i).up(0.5) + 4.0);
+                @if bar.is_some() { text.name.end x=(number(BAR_FROM - 10.0)) y=(y) { (text) } }
+                @else { text.muted x=(number(BAR_FROM)) y=(y) { (text) } }
             }
+            (keyed(&said))
             (place(lines.len().saturating_sub(1)).across(&self.axis))
         };
         let labels: Vec<&str> = self.rows.iter().map(|row| row.label.as_str()).collect();
@@ -208,32 +214,36 @@ fn heading(title: &str, note: &str) -> Markup {
     }
 }
 
-fn sample(look: Look, colour: Option<Colour>, x: f64, y: f64) -> Markup {
-    html! { g transform={ "translate(" (number(x)) "," (number(y)) ")" } { (sampled(look, colour)) } }
+/// Texts, each with a sample of its look in front: look, colour, upper left corner, text.
+fn keyed(entries: &[(Look, Option<Colour>, [f64; 2], &str)]) -> Markup {
+    let mut alike = BTreeMap::<_, Vec<[f64; 2]>>::new();
+    for (look, colour, corner, _) in entries {
+        alike.entry((*look, class(*colour))).or_default().push(*corner);
+    }
+    html! {
+        @for ((look, colour), corners) in alike { (samples(look, &colour, &corners)) }
+        @for (_, _, [x, y], text) in entries { text.name x=(number(x + 22.0)) y=(number(y + 8.0)) { (text) } }
+    }
 }
 
 fn svg(title: &str, about: &str, height: f64, inside: &Markup) -> String {
+    let colours = style(false);
     let styles = [
         include_str!("../assets/palette.css"),
         include_str!("../assets/plot.css"),
         include_str!("../assets/picture.css"),
+        &colours,
     ];
-    let picture = html! {
+    let drawing = html! { rect.paper width="100%" height="100%" rx="6" {} (inside) };
+    svg::file(html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(WIDE) height=(number(height))
             viewBox={ "0 0 " (WIDE) " " (number(height)) } role="img" aria-labelledby="t d" {
             title #t { (title) }
             desc #d { (about) }
-            style { @for part in styles { (asset(part)) } (PreEscaped(style(false))) }
-            rect.paper width="100%" height="100%" rx="6" {}
-            (inside)
+            style { (svg::style(&styles, &drawing.0)) }
+            (drawing)
         }
-    };
-    format!("{}\n", crate::printable(picture.into_string()))
-}
-
-/// A coordinate with one decimal, so that the bytes are the same on all machines.
-fn number(x: f64) -> PreEscaped<String> {
-    PreEscaped(format!("{x:.1}"))
+    })
 }
 
 #[cfg(test)]
@@ -324,7 +334,7 @@ mod tests {
         let document = roxmltree::Document::parse(&picture).unwrap();
         let bars = document
             .descendants()
-            .filter(|node| node.attribute("class").is_some_and(|class| class.starts_with("bar ")));
-        assert_eq!(bars.count(), 4);
+            .find(|node| node.attribute("class").is_some_and(|class| class.starts_with("bar ")));
+        assert_eq!(bars.and_then(|bars| bars.attribute("d")).unwrap().matches('M').count(), 4);
     }
 }
