@@ -2,6 +2,7 @@
 //! their bounds are darker, so that the picture can be read without colours. All cells of one degree in a
 //! panel are one path: with an element for each of a thousand cells a picture had 300 kB.
 
+use fairpace_report::svg::{self, number};
 use maud::{Markup, PreEscaped, html};
 
 use crate::item::first_of_each;
@@ -37,9 +38,9 @@ pub fn heat_map(criterion: &CriterionRecord) -> String {
     let layout = Layout::of(criterion);
     let height = layout.height(criterion.algorithms.len());
     let about = format!("{}: {} Each cell is a case.", criterion.title, criterion.asks);
-    let picture = html! {
-        svg xmlns="http://www.w3.org/2000/svg" width=(WIDE) height=(px(height))
-            viewBox={ "0 0 " (WIDE) " " (px(height)) } role="img" aria-labelledby="t d" {
+    svg::file(html! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(WIDE) height=(number(height))
+            viewBox={ "0 0 " (WIDE) " " (number(height)) } role="img" aria-labelledby="t d" {
             title #t { (criterion.label()) }
             desc #d { (about) }
             style { (PreEscaped(STYLE)) }
@@ -49,8 +50,7 @@ pub fn heat_map(criterion: &CriterionRecord) -> String {
             }
             (legend(height - LINE - 6.0))
         }
-    };
-    format!("{}\n", picture.into_string())
+    })
 }
 
 const STYLE: &str = "\
@@ -111,36 +111,38 @@ impl<'r> Layout<'r> {
     fn panel(&self, index: usize, algorithm: &AlgorithmRecord) -> Markup {
         let (row, place) = (index / self.across, index % self.across);
         let (x, y) = (self.aside + self.panel * place as f64, self.panel_height() * row as f64);
-        let top = y + self.head();
         let AlgorithmRecord { cc, cases, hold, results, .. } = algorithm;
         html! {
-            text.name x=(px(x)) y=(px(y + LINE)) { (cc) " " (hold) "/" (cases) }
-            (self.heads(x, y + LINE, top))
-            @if place == 0 {
-                @for (index, row) in self.rows.iter().enumerate() {
-                    text.end x=(px(x - 6.0)) y=(px(top + CELL.1 * index as f64 + 12.0)) { (row) }
+            g transform={ "translate(" (number(x)) "," (number(y)) ")" } {
+                text.name y=(LINE) { (cc) " " (hold) "/" (cases) }
+                @if index == 0 { g #c { (self.heads()) } } @else { use href="#c" {} }
+                @if place == 0 {
+                    @for (index, row) in self.rows.iter().enumerate() {
+                        @let y = self.head() + CELL.1 * index as f64 + 12.0;
+                        text.end x="-6" y=(number(y)) { (row) }
+                    }
                 }
+                @for degree in 0..DEGREES.len() { (self.cells(degree, results)) }
             }
-            @for degree in 0..DEGREES.len() { (self.cells(x, top, degree, results)) }
         }
     }
 
-    /// Labels of the columns: neighbours with the same label share it, and those of the last level are
-    /// upright.
-    fn heads(&self, x: f64, y: f64, top: f64) -> Markup {
+    /// Labels of the columns, which all panels share: neighbours with the same label share it, and those of
+    /// the last level are upright.
+    fn heads(&self) -> Markup {
         let last = self.levels().saturating_sub(1);
         html! {
             @for level in 0..last {
                 @for (from, to) in self.groups(level) {
-                    @let middle = x + (self.places[from] + self.places[to - 1] + CELL.0) / 2.0;
-                    text.middle x=(px(middle)) y=(px(y + LINE * (level + 1) as f64)) {
+                    @let middle = (self.places[from] + self.places[to - 1] + CELL.0) / 2.0;
+                    text.middle x=(number(middle)) y=(number(LINE * (level + 2) as f64)) {
                         (self.columns[from].get(level).map_or("", String::as_str))
                     }
                 }
             }
-            @for (index, column) in self.columns.iter().enumerate() {
-                @let (x, y) = (px(x + self.places[index] + 15.0), px(top - 4.0));
-                text x=(x) y=(y) transform={ "rotate(-90 " (x) " " (y) ")" } {
+            @for (place, column) in self.places.iter().zip(&self.columns) {
+                @let (x, y) = (number(place + 15.0), number(self.head() - 4.0));
+                text transform={ "translate(" (x) "," (y) ")rotate(-90)" } {
                     (column.last().map_or("", String::as_str))
                 }
             }
@@ -161,16 +163,19 @@ impl<'r> Layout<'r> {
         groups
     }
 
-    /// The cells of one degree.
-    fn cells(&self, x: f64, top: f64, of_degree: usize, results: &[CaseRecord]) -> Markup {
-        let mut path = String::new();
+    /// The cells of one degree. Each begins relative to the one before.
+    fn cells(&self, of_degree: usize, results: &[CaseRecord]) -> Markup {
+        let (mut path, mut last) = (String::new(), None);
         for case in results.iter().filter(|case| degree(case.miss) == of_degree) {
             let row = self.rows.iter().position(|row| *row == case.row).unwrap_or(0);
             let column = self.columns.iter().position(|column| *column == case.column.as_slice());
             let end = self.places.last().copied().unwrap_or(CELL.0);
-            let (from, width) = column.map_or((0.0, end), |at| (self.places[at], CELL.0));
-            let (x, y) = (x + from, top + CELL.1 * row as f64);
-            path.push_str(&format!("M{x:.1} {y:.1}h{width:.1}v{0:.1}h-{width:.1}z", CELL.1));
+            let (x, width) = column.map_or((0.0, end), |at| (self.places[at], CELL.0));
+            let y = self.head() + CELL.1 * row as f64;
+            let (start, by) = last.map_or(("M", (x, y)), |(x0, y0)| ("m", (x - x0, y - y0)));
+            let [right, down, width, height] = [by.0, by.1, width, CELL.1].map(|x| number(x).0);
+            path.push_str(&format!("{start}{right},{down}h{width}v{height}h-{width}z"));
+            last = Some((x, y));
         }
         html! { @if !path.is_empty() { path class={ "d" (of_degree) } d=(path) {} } }
     }
@@ -211,13 +216,8 @@ fn legend(y: f64) -> Markup {
     html! {
         @for (index, ((_, name), x)) in DEGREES.iter().zip(&places).enumerate() {
             @let x = *x;
-            rect class={ "d" (index) } x=(px(x)) y=(px(y)) width=(CELL.0) height=(CELL.1) {}
-            text x=(px(x + CELL.0 + 6.0)) y=(px(y + 11.0)) { (name) }
+            rect class={ "d" (index) } x=(number(x)) y=(number(y)) width=(CELL.0) height=(CELL.1) {}
+            text x=(number(x + CELL.0 + 6.0)) y=(number(y + 11.0)) { (name) }
         }
     }
-}
-
-/// A coordinate with one decimal, so that the bytes are the same on all machines.
-fn px(x: f64) -> PreEscaped<String> {
-    PreEscaped(format!("{x:.1}"))
 }

@@ -19,12 +19,6 @@ pub(crate) const EXEMPTIONS: &[Exemption] = &[
         reason: "the checks and their tests name what they look for",
     },
     Exemption { path: "docs/glossary.md", checks: &["word"], reason: "the list of words not to use is here" },
-    Exemption {
-        path: "research/level/evaluation-rtt-fairness.svg",
-        checks: &["file size"],
-        reason: "the picture of 160 cases for 7 algorithms: 1,120 cells, and each has a title with the \
-                 values and bounds of its case",
-    },
 ];
 
 /// Whether a violation is in a file that its check leaves out.
