@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn numbers_have_a_decimal_only_where_it_says_something() {
-        let texts = [1.0, -0.04, 2.55, -3.14].map(|x| number(x).into_string());
-        assert_eq!(texts, ["1", "0", "2.5", "-3.1"]);
+        let texts = [1.0, -0.04, 2.55, -7.36].map(|x| number(x).into_string());
+        assert_eq!(texts, ["1", "0", "2.5", "-7.4"]);
     }
 }
