@@ -296,7 +296,7 @@ fn check_model(of: &str, name: &str) -> Result<(), (String, String)> {
     let models = crate::models::catalog();
     // a model that does not exist is an error of its run
     let Some(model) = models.iter().find(|model| model.name == name) else { return Ok(()) };
-    let quantities = model.values.iter().chain(model.curves);
+    let quantities = model.values.iter().chain(&model.curves);
     let known: Vec<String> = quantities.map(|quantity| format!("model.{}", quantity.name)).collect();
     if known.iter().any(|known| known == of) {
         return Ok(());

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::Deserialize;
+
+use crate::models::Model;
 
 /// An argument of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Argument {
     /// Its name, which ends in the unit.
     pub name: &'static str,
@@ -18,6 +21,7 @@ pub struct Argument {
     /// Its value if it is not given.
     pub default: f64,
     /// It takes only whole numbers.
+    #[serde(default)]
     pub whole: bool,
     /// What it means.
     pub meaning: &'static str,
@@ -26,34 +30,9 @@ pub struct Argument {
 /// Why a model cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// No model has this name.
-    #[error(
-        "there is no model \"{name}\"{}; known: {}",
-        did_you_mean(*.nearest), .known.join(", ")
-    )]
-    UnknownModel {
-        /// The name that was requested.
-        name: String,
-        /// The known name with the most similar spelling.
-        nearest: Option<&'static str>,
-        /// All names.
-        known: Vec<&'static str>,
-    },
-    /// The model has no argument of this name.
-    #[error(
-        "the model {model} has no argument \"{name}\"{}; it has: {}",
-        did_you_mean(*.nearest), .known.join(", ")
-    )]
-    UnknownArgument {
-        /// The model.
-        model: &'static str,
-        /// The name that was given.
-        name: String,
-        /// The known name with the most similar spelling.
-        nearest: Option<&'static str>,
-        /// All its arguments.
-        known: Vec<&'static str>,
-    },
+    /// There is no model or argument of this name: a message with the known ones.
+    #[error("{0}")]
+    Unknown(String),
     /// The argument cannot have this value.
     #[error(
         "{}={value} is out of range: the model {model} takes {} to {}{}",
@@ -83,21 +62,13 @@ pub enum Error {
     },
 }
 
-/// Least Jaro-Winkler similarity of a suggestion, from 0 to 1: that of `fairpace_cc::nearest`, which is in a
-/// crate that needs a C compiler.
-const LEAST_SIMILARITY: f64 = 0.75;
-
-/// The known name with the spelling most similar to `written`, if one is close. Case does not matter.
-pub(crate) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let written = written.to_lowercase();
-    let similarity = |name: &str| strsim::jaro_winkler(&written, &name.to_lowercase());
-    let scored = known.into_iter().map(|name| (similarity(name), name));
-    let close = scored.filter(|(similarity, _)| *similarity > LEAST_SIMILARITY);
-    close.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
-}
-
-fn did_you_mean(nearest: Option<&'static str>) -> String {
-    nearest.map(|name| format!(", did you mean \"{name}\"?")).unwrap_or_default()
+impl Error {
+    /// No model or argument has this name; with the known one that has the most similar spelling.
+    pub(crate) fn unknown(what: &str, name: &str, has: &str, known: Vec<&str>) -> Self {
+        let nearest = fairpace_cc::nearest(name, known.iter().copied());
+        let meant = nearest.map(|name| format!(", did you mean \"{name}\"?")).unwrap_or_default();
+        Self::Unknown(format!("{what} \"{name}\"{meant}; {has}: {}", known.join(", ")))
+    }
 }
 
 fn unit(argument: &Argument) -> String {
@@ -113,23 +84,15 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    pub(crate) fn new(
-        model: &'static str,
-        arguments: &[&'static [Argument]],
-        given: &BTreeMap<String, f64>,
-    ) -> Result<Self, Error> {
-        let arguments = || arguments.iter().flat_map(|group| group.iter());
-        let mut values: BTreeMap<_, _> =
-            arguments().map(|argument| (argument.name, argument.default)).collect();
+    pub(crate) fn new(of: &'static Model, given: &BTreeMap<String, f64>) -> Result<Self, Error> {
+        let Model { name: model, arguments, .. } = of;
+        let default = |argument: &Argument| (argument.name, argument.default);
+        let mut values: BTreeMap<_, _> = arguments.iter().map(default).collect();
         for (name, value) in given {
-            let Some(argument) = arguments().find(|argument| argument.name == name) else {
-                let known: Vec<_> = arguments().map(|argument| argument.name).collect();
-                return Err(Error::UnknownArgument {
-                    model,
-                    name: name.clone(),
-                    nearest: nearest(name, known.iter().copied()),
-                    known,
-                });
+            let Some(argument) = arguments.iter().find(|argument| argument.name == name) else {
+                let known = arguments.iter().map(|argument| argument.name).collect();
+                let what = format!("the model {model} has no argument");
+                return Err(Error::unknown(&what, name, "it has", known));
             };
             // NaN fails this comparison, so it is out of range
             let fits = *value >= argument.least && *value <= argument.most;

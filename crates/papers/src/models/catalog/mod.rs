@@ -1,18 +1,20 @@
-//! The catalogue of models: each has a name, and arguments and results by name.
+//! The catalogue of models, `assets/models.toml`: each has a name, and arguments and results by name.
 
 mod level;
 mod mimd;
 mod queueing;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use serde::Serialize;
+use serde::Deserialize;
 
 use crate::models::Output;
-use crate::models::arguments::{Argument, Checked, Error, nearest};
+use crate::models::arguments::{Argument, Checked, Error};
 
 /// A number or a curve that a model computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Quantity {
     /// Its name in [`Output`].
     pub name: &'static str,
@@ -23,7 +25,8 @@ pub struct Quantity {
 }
 
 /// A model that can be evaluated.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Model {
     /// Its name: family and form, such as "queueing.simulation".
     pub name: &'static str,
@@ -31,50 +34,49 @@ pub struct Model {
     pub title: &'static str,
     /// Where it comes from.
     pub source: &'static str,
+    /// The groups of its arguments.
+    #[serde(rename = "arguments")]
+    groups: Vec<&'static str>,
     /// Its arguments.
+    #[serde(skip)]
     pub arguments: Vec<Argument>,
     /// The numbers that it computes.
-    pub values: &'static [Quantity],
+    pub values: Vec<Quantity>,
     /// The curves that it computes.
-    pub curves: &'static [Quantity],
+    pub curves: Vec<Quantity>,
 }
 
-/// A row of the catalogue.
-struct Entry {
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct File {
+    group: Vec<Group>,
+    model: Vec<Model>,
+}
+
+/// Arguments that models have in common, or one alone.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Group {
     name: &'static str,
-    title: &'static str,
-    source: &'static str,
-    arguments: &'static [&'static [Argument]],
-    values: &'static [Quantity],
-    curves: &'static [Quantity],
-    evaluate: fn(&Checked) -> Result<Output, Error>,
+    arguments: Vec<Argument>,
 }
 
-static ENTRIES: [&Entry; 10] = [
-    &level::EQUILIBRIUM,
-    &level::STABILITY,
-    &level::CONVERGENCE,
-    &mimd::LITERAL,
-    &mimd::CORRECTED,
-    &mimd::SIMULATION,
-    &queueing::LITERAL,
-    &queueing::CORRECTED,
-    &queueing::SIMULATION,
-    &queueing::THRESHOLD,
-];
+static CATALOG: LazyLock<Vec<Model>> = LazyLock::new(|| {
+    let file: File = toml::from_str(include_str!("../../../assets/models.toml")).expect("it is tested");
+    let mut models = file.model;
+    for model in &mut models {
+        let group = |name: &&str| file.group.iter().find(|group| group.name == *name);
+        let arguments = model.groups.iter().filter_map(group).flat_map(|group| &group.arguments);
+        model.arguments = arguments.copied().collect();
+    }
+    models
+});
 
 /// All models.
 #[must_use]
-pub fn catalog() -> Vec<Model> {
-    let model = |entry: &&Entry| Model {
-        name: entry.name,
-        title: entry.title,
-        source: entry.source,
-        arguments: entry.arguments.concat(),
-        values: entry.values,
-        curves: entry.curves,
-    };
-    ENTRIES.iter().map(model).collect()
+pub fn catalog() -> &'static [Model] {
+    &CATALOG
 }
 
 /// Evaluates the model of this name. Arguments that are not in `arguments` have their defaults.
@@ -83,31 +85,23 @@ pub fn catalog() -> Vec<Model> {
 /// If there is no such model or argument, or if an argument is out of its range. The error names the
 /// argument, its range and the nearest known name.
 pub fn evaluate(name: &str, arguments: &BTreeMap<String, f64>) -> Result<Output, Error> {
-    let known = || ENTRIES.iter().map(|entry| entry.name).collect::<Vec<_>>();
-    let entry = ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| Error::UnknownModel {
-        name: name.to_owned(),
-        nearest: nearest(name, known()),
-        known: known(),
-    })?;
-    (entry.evaluate)(&Checked::new(entry.name, entry.arguments, arguments)?)
-}
-
-const fn argument(
-    name: &'static str,
-    unit: &'static str,
-    range: [f64; 2],
-    default: f64,
-    meaning: &'static str,
-) -> Argument {
-    Argument { name, unit, least: range[0], most: range[1], default, whole: false, meaning }
-}
-
-const fn count(name: &'static str, range: [f64; 2], default: f64, meaning: &'static str) -> Argument {
-    Argument { whole: true, ..argument(name, "", range, default, meaning) }
-}
-
-const fn quantity(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning }
+    let known = || catalog().iter().map(|model| model.name);
+    let unknown = || Error::unknown("there is no model", name, "known", known().collect());
+    let model = catalog().iter().find(|model| model.name == name).ok_or_else(unknown)?;
+    let arguments = &Checked::new(model, arguments)?;
+    Ok(match name {
+        "level.equilibrium" => level::equilibrium_of(arguments),
+        "level.stability" => level::stability_of(arguments),
+        "level.convergence" => level::convergence_of(arguments),
+        "mimd.literal" => mimd::literal(arguments),
+        "mimd.corrected" => mimd::corrected(arguments),
+        "mimd.simulation" => mimd::simulation(arguments),
+        "queueing.literal" => queueing::literal_form(arguments),
+        "queueing.corrected" => queueing::corrected_form(arguments),
+        "queueing.simulation" => queueing::simulation_form(arguments)?,
+        "queueing.threshold" => queueing::threshold_form(arguments),
+        _ => return Err(unknown()),
+    })
 }
 
 /// The largest number of points in a curve of a simulation; a picture has fewer columns.
@@ -126,4 +120,29 @@ fn sampled(from: f64, to: f64, count: u32, of: impl Fn(f64) -> f64) -> impl Iter
         let x = from + (to - from) * f64::from(index) / f64::from(count);
         [x, of(x)]
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::mimd::{CWND_GAIN, GAIN};
+    use crate::models::queueing::{PROBE_BW_S, STARVED};
+
+    #[test]
+    fn every_group_is_known_and_defaults_are_those_of_the_equations() {
+        let file: File = toml::from_str(include_str!("../../../assets/models.toml")).unwrap();
+        let known = |name: &&str| file.group.iter().any(|group| group.name == *name);
+        assert!(file.model.iter().all(|model| model.groups.iter().all(known)));
+        let default = |model: &str, argument: &str| {
+            let model = catalog().iter().find(|of| of.name == model).unwrap();
+            model.arguments.iter().find(|of| of.name == argument).unwrap().default
+        };
+        assert_eq!(
+            [default("mimd.literal", "gain"), default("mimd.literal", "cwnd_gain")],
+            [GAIN, CWND_GAIN]
+        );
+        for model in ["queueing.simulation", "queueing.threshold"] {
+            assert_eq!([default(model, "duration_s"), default(model, "starved")], [PROBE_BW_S, STARVED]);
+        }
+    }
 }

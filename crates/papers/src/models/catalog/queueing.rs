@@ -1,61 +1,15 @@
-//! The catalogue entries of the queueing model.
+//! The forms of the queueing model by name.
 
-use super::{Entry, Quantity, argument, count, quantity, sampled, thinned};
+use super::{sampled, thinned};
 use crate::models::Output;
-use crate::models::arguments::{Argument, Checked, Error};
+use crate::models::arguments::{Checked, Error};
 use crate::models::queueing::simulation::{Point, Setting, Simulation, largest_ratio};
-use crate::models::queueing::{PROBE_BW_S, STARVED, corrected, literal};
-
-const SOURCE: &str =
-    "Tao et al., Unraveling the RTT-fairness Problem for BBR: A Queueing Model, GLOBECOM 2018";
-
-const RATIO: &[Argument] =
-    &[argument("ratio", "", [1.0, 100.0], 5.0, "RTT of flow 1 over that of flow 0, a")];
-
-/// The settings of section V, "unless otherwise specified".
-const PATH: &[Argument] = &[
-    argument("rtt0_ms", "ms", [1.0, 1000.0], 10.0, "RTT of flow 0, the shorter one"),
-    argument("capacity_mbps", "Mbit/s", [0.1, 1e6], 100.0, "rate of the link, c"),
-    argument("r0_mbps", "Mbit/s", [1e-3, 1e6], 10.0, "rate of flow 0 at the start"),
-    argument("r1_mbps", "Mbit/s", [1e-3, 1e6], 10.0, "rate of flow 1 at the start"),
-];
+use crate::models::queueing::{PROBE_BW_S, corrected, literal};
 
 /// The largest ratio that is tried where one that drains is sought. The paper goes to 9.5.
 const MOST_RATIO: f64 = 20.0;
 
-const STARVED_SHARE: Argument =
-    argument("starved", "", [1e-9, 0.5], STARVED, "share at which flow 0 counts as drained");
-
-const FILTER: Argument =
-    count("filter_rounds", [1.0, 100.0], 10.0, "length of the maximum filter in rounds; 1: no filter");
-
-pub(super) static LITERAL: Entry = Entry {
-    name: "queueing.literal",
-    title: "queueing model: equations 1 to 22 as printed, with their errors",
-    source: SOURCE,
-    arguments: &[RATIO, PATH, &[STARVED_SHARE]],
-    values: &[
-        quantity(
-            "rounds_fitted",
-            "",
-            "round trips of flow 1 until flow 0 is drained, by the fit of figure 6",
-        ),
-        quantity("slots_above_8", "", "D of equation 16; negative"),
-        quantity("argument_below_8", "", "argument of the logarithm in equation 20"),
-        quantity("slots_below_8", "", "X of equation 20; absent where the logarithm has no value"),
-        quantity("slots_of_probe_bw", "", "N of equation 21: slots of flow 1 between two PROBE_RTTs"),
-        quantity("lower_bound", "", "L of equation 22: least share of flow 0, by equation 8"),
-        quantity("largest_ratio", "", "largest ratio below the first one, up to 20, whose L drains flow 0"),
-        quantity("rate1_limit_mbps", "Mbit/s", "limit of equation 10 for a constant S0 = r0: c - S0/a"),
-    ],
-    curves: &[
-        quantity("share0", "s, -", "flow 0's share of the capacity, by equation 8"),
-        quantity("rate1_eq10_mbps", "s, Mbit/s", "S1 by equation 10 with S0 = r0"),
-    ],
-    evaluate: literal_form,
-};
-
-fn literal_form(arguments: &Checked) -> Result<Output, Error> {
+pub(super) fn literal_form(arguments: &Checked) -> Output {
     let of = |name| arguments.get(name);
     let [ratio, rtt0_s, starved] = [of("ratio"), of("rtt0_ms") / 1e3, of("starved")];
     let [capacity, r0, r1] = [of("capacity_mbps"), of("r0_mbps"), of("r1_mbps")];
@@ -78,29 +32,10 @@ fn literal_form(arguments: &Checked) -> Result<Output, Error> {
     let eq10 = |slot: u32| [time_s(slot as usize), literal::rate1(slot, ratio, capacity, r0, r1)];
     let eq10: Vec<_> = (0..=slots).map(eq10).collect();
     output.curve("rate1_eq10_mbps", thinned(&eq10));
-    Ok(output)
+    output
 }
 
-pub(super) static CORRECTED: Entry = Entry {
-    name: "queueing.corrected",
-    title: "queueing model: equation 6 solved exactly, with BBR's filter",
-    source: SOURCE,
-    arguments: &[RATIO, PATH, &[FILTER, STARVED_SHARE]],
-    values: &[
-        quantity("starved_s", "s", "time until flow 0 is drained; absent if it never is"),
-        quantity("rounds", "", "the same in round trips of flow 1"),
-        quantity("updates", "", "the same in new estimates of both flows"),
-        quantity("share0", "", "flow 0's share when PROBE_BW ends, after 9.8 s"),
-        quantity("largest_ratio", "", "largest ratio at which flow 0 is not drained by then"),
-    ],
-    curves: &[
-        quantity("share0", "s, -", "flow 0's share, until PROBE_BW ends"),
-        quantity("rounds", "-, -", "round trips of flow 1 until flow 0 is drained, over the ratio"),
-    ],
-    evaluate: corrected_form,
-};
-
-fn corrected_form(arguments: &Checked) -> Result<Output, Error> {
+pub(super) fn corrected_form(arguments: &Checked) -> Output {
     let of = |name| arguments.get(name);
     let [ratio, rtt0_s, starved] = [of("ratio"), of("rtt0_ms") / 1e3, of("starved")];
     let [odds, filter] = [of("r1_mbps") / of("r0_mbps"), of("filter_rounds")];
@@ -115,71 +50,8 @@ fn corrected_form(arguments: &Checked) -> Result<Output, Error> {
     output.curve("share0", sampled(0.0, PROBE_BW_S, 980, share0));
     let rounds = |ratio: f64| corrected::rounds_to_starve(ratio, odds, starved, filter);
     output.curve("rounds", sampled(1.5, 10.0, 170, rounds));
-    Ok(output)
+    output
 }
-
-const DYNAMICS: &[Argument] = &[
-    count("filter_rounds", [0.0, 100.0], 10.0, "length of the maximum filter in rounds; 0: no filter"),
-    count("samples_per_round", [1.0, 10.0], 1.0, "samples of each flow per round trip"),
-    argument("gain", "", [1.0, 2.0], 1.0, "gain of every eighth round; the next has 2 minus this; 1: none"),
-    count("phase0", [0.0, 7.0], 2.0, "phase in which flow 0 starts; in the paper the third"),
-    count("phase1", [0.0, 7.0], 2.0, "the same for flow 1"),
-    count("little", [0.0, 1.0], 0.0, "1: throughput by Little's law instead of equation 6"),
-    STARVED_SHARE,
-];
-
-pub(super) static SIMULATION: Entry = Entry {
-    name: "queueing.simulation",
-    title: "queueing model: the two flows in continuous time, event by event",
-    source: SOURCE,
-    arguments: &[
-        RATIO,
-        PATH,
-        DYNAMICS,
-        &[
-            argument("duration_s", "s", [0.01, 1000.0], PROBE_BW_S, "simulated time"),
-            argument(
-                "then_at_s",
-                "s",
-                [0.0, 1000.0],
-                0.0,
-                "a second period begins here, with the values below; 0: none",
-            ),
-            argument("then_capacity_mbps", "Mbit/s", [0.1, 1e6], 100.0, "rate of the link from then on"),
-            argument(
-                "then_r0_mbps",
-                "Mbit/s",
-                [1e-3, 1e6],
-                10.0,
-                "rate of flow 0 at the start of that period",
-            ),
-            argument(
-                "then_r1_mbps",
-                "Mbit/s",
-                [1e-3, 1e6],
-                10.0,
-                "rate of flow 1 at the start of that period",
-            ),
-        ],
-    ],
-    values: &[
-        quantity("starved_s", "s", "time until flow 0 is drained; absent if it never is"),
-        quantity("rounds", "", "the same in round trips of flow 1"),
-        quantity("settled_s", "s", "time after which flow 0's share stays within 0.05 of its last value"),
-        quantity("share0", "", "flow 0's share at the end of the (first) period"),
-        quantity("share1", "", "the same for flow 1"),
-        quantity("then_share0", "", "flow 0's share at the end of the second period; absent without one"),
-        quantity("then_share1", "", "the same for flow 1"),
-        quantity("then_starved_s", "s", "time from its start until flow 0 is drained"),
-    ],
-    curves: &[
-        quantity("share0", "s, -", "flow 0's share of the throughput"),
-        quantity("share1", "s, -", "flow 1's share of the throughput"),
-        quantity("rate0_mbps", "s, Mbit/s", "estimate of flow 0"),
-        quantity("rate1_mbps", "s, Mbit/s", "estimate of flow 1"),
-    ],
-    evaluate: simulation_form,
-};
 
 fn setting(arguments: &Checked) -> Setting {
     let of = |name| arguments.get(name);
@@ -197,7 +69,7 @@ fn setting(arguments: &Checked) -> Setting {
     }
 }
 
-fn simulation_form(arguments: &Checked) -> Result<Output, Error> {
+pub(super) fn simulation_form(arguments: &Checked) -> Result<Output, Error> {
     let of = |name| arguments.get(name);
     let (ends_s, then_at_s) = (of("duration_s"), of("then_at_s"));
     let has_second = then_at_s > 0.0;
@@ -247,34 +119,12 @@ fn settled_s(points: &[Point]) -> f64 {
     points.get(off.map_or(0, |index| index + 1)).map_or(f64::NAN, |point| point.time_s)
 }
 
-pub(super) static THRESHOLD: Entry = Entry {
-    name: "queueing.threshold",
-    title: "queueing model: the largest ratio at which the simulation does not drain flow 0",
-    source: SOURCE,
-    arguments: &[
-        PATH,
-        DYNAMICS,
-        &[
-            argument("most", "", [1.001, 100.0], MOST_RATIO, "largest ratio that is tried"),
-            argument("duration_s", "s", [0.01, 100.0], PROBE_BW_S, "time within which flow 0 is not drained"),
-        ],
-    ],
-    values: THRESHOLD_VALUES,
-    curves: &[],
-    evaluate: threshold_form,
-};
-
-const THRESHOLD_VALUES: &[Quantity] = &[
-    quantity("largest_ratio", "", "by bisection to 0.001, which assumes that a larger ratio drains sooner"),
-    quantity("largest_rtt1_ms", "ms", "the RTT of flow 1 at that ratio"),
-];
-
-fn threshold_form(arguments: &Checked) -> Result<Output, Error> {
+pub(super) fn threshold_form(arguments: &Checked) -> Output {
     let duration_s = arguments.get("duration_s");
     let setting = Setting { duration_s, ..setting(arguments) };
     let ratio = largest_ratio(setting, arguments.get("starved"), arguments.get("most"), 0.001);
     let mut output = Output::default();
     output.value("largest_ratio", ratio);
     output.value("largest_rtt1_ms", ratio * arguments.get("rtt0_ms"));
-    Ok(output)
+    output
 }
