@@ -54,5 +54,5 @@ pub use record::{
     SCHEMA, Spread,
 };
 pub use section::Section;
-pub use source::Source;
+pub use source::{Source, Wrong};
 pub use store::Store;

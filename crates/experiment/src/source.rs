@@ -76,13 +76,8 @@ impl Source {
     }
 
     /// The same as the only problem.
-    pub(crate) fn invalid(
-        &self,
-        kind: &'static str,
-        key: &str,
-        message: impl Display,
-        help: &str,
-    ) -> Invalid {
+    #[must_use]
+    pub fn invalid(&self, kind: &'static str, key: &str, message: impl Display, help: &str) -> Invalid {
         Invalid { problems: vec![self.problem(kind, key, message, help)] }
     }
 
@@ -167,25 +162,50 @@ fn said(message: &str, key: String) -> Said {
 }
 
 /// What is wrong with a file beside what its type does not allow, so that one look shows all.
-pub(crate) struct Wrong<'s> {
+pub struct Wrong<'s> {
     source: &'s Source,
     problems: Vec<Problem>,
 }
 
 impl<'s> Wrong<'s> {
-    pub(crate) const fn new(source: &'s Source) -> Self {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new(source: &'s Source) -> Self {
         Self { source, problems: Vec::new() }
     }
 
     /// Adds a problem at a key, unless there are as many as anybody would read.
-    pub(crate) fn add(&mut self, kind: &'static str, key: &str, message: impl Display, help: impl Display) {
+    pub fn add(&mut self, kind: &'static str, key: &str, message: impl Display, help: impl Display) {
         if self.problems.len() < Invalid::MOST {
             self.problems.push(self.source.problem(kind, key, message, help));
         }
     }
 
+    /// Adds a problem at a key, unless all is right there.
+    pub fn unless(
+        &mut self,
+        is_right: bool,
+        kind: &'static str,
+        key: &str,
+        message: impl Display,
+        help: impl Display,
+    ) {
+        if !is_right {
+            self.add(kind, key, message, help);
+        }
+    }
+
+    /// Adds a problem at a key whose text is empty.
+    pub fn said(&mut self, key: &str, text: &str, help: &str) {
+        let name = key.rsplit('.').next().unwrap_or_default();
+        self.unless(!text.trim().is_empty(), "missing-key", key, format!("`{name}` is empty"), help);
+    }
+
     /// An error if there is any.
-    pub(crate) fn none(self) -> Result<(), Invalid> {
+    ///
+    /// # Errors
+    /// All that was added.
+    pub fn none(self) -> Result<(), Invalid> {
         if self.problems.is_empty() { Ok(()) } else { Err(Invalid { problems: self.problems }) }
     }
 }

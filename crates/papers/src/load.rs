@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use fairpace_experiment::Source;
 use fairpace_scenario::{Invalid, Problem};
 
 use crate::check;
 use crate::figure::{Figure, Paper};
 use crate::runs;
-use crate::sheet::{Sheet, Text, one};
+use crate::sheet::{Sheet, WHERE, parse};
 
 /// The papers, in the order of their years; what their authors left open comes last.
 pub const PAPERS: [&str; 6] = [
@@ -47,8 +48,8 @@ pub fn papers(root: &Path) -> Result<Vec<Folder>, Invalid> {
     if let Some(strange) = strange {
         let known = PAPERS.join(", ");
         let message = format!("`{strange}` is not one of the papers");
-        return Err(one(Problem::of("folder", "unknown-paper", "", message, format!("they are {known}"))
-            .in_file(root.display().to_string())));
+        let problem = Problem::of("folder", "unknown-paper", "", message, format!("they are {known}"));
+        return Err(Invalid { problems: vec![problem.in_file(root.display().to_string())] });
     }
     let present = PAPERS.iter().filter(|paper| dirs.iter().any(|dir| dir == *paper));
     present.map(|paper| folder(root, paper)).collect()
@@ -56,12 +57,12 @@ pub fn papers(root: &Path) -> Result<Vec<Folder>, Invalid> {
 
 fn folder(root: &Path, id: &str) -> Result<Folder, Invalid> {
     let dir = root.join(id);
-    let text = Text::read(&dir.join("paper.toml"), "paper")?;
-    let paper: Paper = text.parse("paper")?;
+    let source = Source::read(&dir.join("paper.toml"), "paper", WHERE)?;
+    let paper: Paper = parse(&source)?;
     let dirs = directories(&dir)?;
     for (number, name) in (1..).zip(&paper.figures) {
         let key = format!("figures.{number}");
-        let wrong = |message| Err(one(text.problem("paper", "impossible", &key, message, String::new())));
+        let wrong = |message: String| Err(source.invalid("impossible", &key, message, ""));
         if paper.figures[..number - 1].contains(name) {
             return wrong(format!("`{name}` is there twice"));
         }
@@ -69,10 +70,7 @@ fn folder(root: &Path, id: &str) -> Result<Folder, Invalid> {
             return wrong(format!("there is no folder `{name}`"));
         }
     }
-    let problems = check::bases(&paper, &text);
-    if !problems.is_empty() {
-        return Err(Invalid { problems });
-    }
+    check::bases(&paper, &source)?;
     // a folder with scenarios that several figures share has no figure.toml
     let is_other =
         |name: &&String| !paper.figures.contains(name) && dir.join(name).join("figure.toml").exists();
@@ -83,23 +81,23 @@ fn folder(root: &Path, id: &str) -> Result<Folder, Invalid> {
 
 fn sheet(dir: &Path, of: &str, id: &str, paper: &Paper) -> Result<Sheet, Invalid> {
     let dir = dir.join(id);
-    let text = Text::read(&dir.join("figure.toml"), "figure")?;
-    let mut figure: Figure = text.parse("figure")?;
+    let source = Source::read(&dir.join("figure.toml"), "figure", WHERE)?;
+    let mut figure: Figure = parse(&source)?;
     runs::expand(&mut figure.runs);
     let bases = figure.bases(paper);
     let hosts = paper.hosts.set.clone();
-    let sheet = Sheet { paper: of.to_owned(), id: id.to_owned(), dir, figure, bases, hosts, text };
-    let problems = check::problems(&sheet, paper);
-    if problems.is_empty() { Ok(sheet) } else { Err(Invalid { problems }) }
+    let sheet = Sheet { paper: of.to_owned(), id: id.to_owned(), dir, figure, bases, hosts, source };
+    check::figure(&sheet, paper)?;
+    Ok(sheet)
 }
 
 /// Names of the folders in a folder, sorted; hidden ones left out.
 fn directories(dir: &Path) -> Result<Vec<String>, Invalid> {
-    let name = || dir.display().to_string();
     let unreadable = |error: std::io::Error| {
         let help = "run it at the top of a checkout of Fairpace, or name the folder with --dir";
         let message = format!("cannot read the folder: {error}");
-        one(Problem::of("folder", "file", "", message, help).in_file(name()))
+        let problem = Problem::of("folder", "file", "", message, help);
+        Invalid { problems: vec![problem.in_file(dir.display().to_string())] }
     };
     let mut names = Vec::new();
     for entry in fs::read_dir(dir).map_err(unreadable)? {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use fairpace_experiment::Wrong;
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Invalid, Problem, Random, Scenario, Set, Target};
 use sha2::{Digest, Sha256};
@@ -100,7 +101,7 @@ impl Plan {
         sheet: &Sheet,
         measures: impl Iterator<Item = (String, Measure)>,
     ) -> Result<Self, Invalid> {
-        let mut problems = Vec::new();
+        let mut wrong = Wrong::new(&sheet.source);
         for (key, measure) in measures {
             let parts = [
                 (key.clone(), Some(&measure)),
@@ -111,11 +112,11 @@ impl Plan {
                 let Some(measure) = measure else { continue };
                 let Some(case) = self.first(&measure.run, &sheet.figure) else { continue };
                 if let Err((message, help)) = paths::check(measure, &case.source) {
-                    problems.push(sheet.problem("unknown-path", &format!("{key}.of"), message, help));
+                    wrong.add("unknown-path", &format!("{key}.of"), message, help);
                 }
             }
         }
-        if problems.is_empty() { Ok(self) } else { Err(Invalid { problems }) }
+        wrong.none().map(|()| self)
     }
 }
 
@@ -278,7 +279,7 @@ impl Builder<'_> {
         let [(run, (_, Some(point)))] = cells[..] else {
             let message = format!("run `{}` is of a table, and its columns do not name one run", run.name);
             let help = "name a value of each axis of the table, or leave the run out of `kernel.runs`";
-            return Err(Invalid { problems: vec![self.sheet.problem("scenario", self.key, message, help)] });
+            return Err(self.sheet.source.invalid("scenario", self.key, message, help));
         };
         let builder = Builder { sheet: &experiment.sheet, ..*self };
         let scenarios = builder.scenarios(run, run.set.iter().chain(&point.set), changes)?;
@@ -297,7 +298,7 @@ impl Builder<'_> {
 
     fn problem(&self, message: &str) -> Problem {
         let help = "what is wrong with its scenario follows; `--set` is what the figure or the base sets";
-        self.sheet.problem("scenario", self.key, message, help)
+        self.sheet.source.problem("scenario", self.key, message, help)
     }
 
     fn one(&self, message: &str) -> Invalid {
@@ -313,9 +314,7 @@ fn other<'s>(
     own: impl Iterator<Item = &'s String>,
     key: &str,
 ) -> Result<Source, Invalid> {
-    let wrong = |message: String, help: &str| Invalid {
-        problems: vec![sheet.problem("wrong-argument", key, message, help)],
-    };
+    let wrong = |message: String, help: &str| sheet.source.invalid("wrong-argument", key, message, help);
     let mut pairs = BTreeMap::new();
     for set in own {
         let (name, value) = set.split_once('=').unwrap_or((set, ""));

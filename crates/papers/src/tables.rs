@@ -18,12 +18,13 @@
 
 use std::path::{Path, PathBuf};
 
-use fairpace_scenario::{Invalid, Problem};
+use fairpace_experiment::{Source, Wrong};
+use fairpace_scenario::Invalid;
 use serde::Deserialize;
 
 use crate::figure::{Base, Figure, Measure, RunPlan};
 use crate::runs;
-use crate::sheet::{Sheet, Text};
+use crate::sheet::{Sheet, WHERE, parse};
 
 /// The file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -128,9 +129,10 @@ impl Tables {
     /// # Errors
     /// What is wrong with it, with its place.
     pub fn read(path: &Path) -> Result<Self, Invalid> {
-        const ABOUT: &str = "tables";
-        let text = Text::read(path, ABOUT)?;
-        let mut file: File = text.parse(ABOUT)?;
+        let source = Source::read(path, "tables", WHERE)?;
+        let mut file: File = parse(&source)?;
+        // what follows is of runs and measures, as of those of a figure
+        let source = Source { about: "figure", ..source };
         runs::expand(&mut file.runs);
         for index in 0..file.tables.len() {
             let (above, rest) = file.tables.split_at_mut(index);
@@ -148,64 +150,49 @@ impl Tables {
         let dir =
             path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
         let bases = vec![Base::default()];
-        let sheet = Sheet { paper: String::new(), id, dir, figure, bases, hosts: Vec::new(), text };
-        let problems = problems(&sheet, &file.page, &file.tables);
-        match problems.is_empty() {
-            true => Ok(Self { title: file.title, page: file.page, sheet, tables: file.tables }),
-            false => Err(Invalid { problems }),
-        }
+        let sheet = Sheet { paper: String::new(), id, dir, figure, bases, hosts: Vec::new(), source };
+        check(&sheet, &file.page, &file.tables)?;
+        Ok(Self { title: file.title, page: file.page, sheet, tables: file.tables })
     }
 }
 
 /// What is wrong with the tables before anything runs; paths of measures are checked with the plan.
-fn problems(sheet: &Sheet, page: &Path, tables: &[Table]) -> Vec<Problem> {
-    let figure = &sheet.figure;
-    let known = |name: &str| figure.runs.iter().any(|run| run.name == name);
-    let names = || figure.runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");
-    let mut found = Vec::new();
-    for (number, run) in (1..).zip(&figure.runs) {
-        let key = format!("run.{number}.like");
-        if !run.like.is_empty() && !figure.runs[..number - 1].iter().any(|other| other.name == run.like) {
-            let help = format!("its runs are {}", names());
-            found.push(sheet.problem(
-                "unknown-run",
-                &key,
-                format!("above it is no run `{}`", run.like),
-                help,
-            ));
-        }
+fn check(sheet: &Sheet, page: &Path, tables: &[Table]) -> Result<(), Invalid> {
+    let runs = &sheet.figure.runs;
+    let help = runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");
+    let help = format!("its runs are {help}");
+    let mut wrong = Wrong::new(&sheet.source);
+    for (number, run) in (1..).zip(runs) {
+        let is_known = run.like.is_empty() || runs[..number - 1].iter().any(|other| other.name == run.like);
+        let (key, message) = (format!("run.{number}.like"), format!("above it is no run `{}`", run.like));
+        wrong.unless(is_known, "unknown-run", &key, message, &help);
         let points = || run.sweep.iter().flat_map(|sweep| &sweep.points);
         if let Some(place) = run.only.iter().find(|place| !points().any(|point| point.on.contains(place))) {
-            let message = format!("no point of the run is at `{place}`");
-            let help = "write places of its axes, as \"rate=1gbit\"";
-            found.push(sheet.problem("impossible", &format!("run.{number}.only"), message, help));
+            let (key, message) =
+                (format!("run.{number}.only"), format!("no point of the run is at `{place}`"));
+            wrong.add("impossible", &key, message, "write places of its axes, as \"rate=1gbit\"");
         }
     }
     for (number, table) in (1..).zip(tables) {
         let key = format!("table.{number}");
         let needs_file = page.as_os_str().is_empty() || !table.set.is_empty();
-        for (what, is_empty) in [
-            ("rows", table.rows.is_empty()),
-            ("columns", table.columns.is_empty()),
-            ("file", table.file.is_empty() && needs_file),
+        for (what, is_there) in [
+            ("rows", !table.rows.is_empty()),
+            ("columns", !table.columns.is_empty()),
+            ("file", !table.file.is_empty() || !needs_file),
         ] {
-            if is_empty {
-                let message = format!("the table has no {what}");
-                found.push(sheet.problem("missing-key", &key, message, "write some"));
-            }
+            wrong.unless(is_there, "missing-key", &key, format!("the table has no {what}"), "write some");
         }
-        let rows = (1..).zip(&table.rows).map(|(row, name)| (format!("table.{number}.rows.{row}"), name));
-        let runs = (1..)
-            .zip(&table.columns)
-            .map(|(column, of)| (format!("table.{number}.column.{column}.measure.run"), &of.measure.run));
-        for (key, name) in rows.chain(runs.filter(|(_, name)| !name.is_empty())) {
-            if !known(name) {
-                let help = format!("its runs are {}", names());
-                found.push(sheet.problem("unknown-run", &key, format!("there is no run `{name}`"), help));
-            }
+        let rows = (1..).zip(&table.rows).map(|(row, name)| (format!("{key}.rows.{row}"), name));
+        let columns = (1..).zip(&table.columns);
+        let columns =
+            columns.map(|(column, of)| (format!("{key}.column.{column}.measure.run"), &of.measure.run));
+        for (key, name) in rows.chain(columns.filter(|(_, name)| !name.is_empty())) {
+            let is_known = runs.iter().any(|run| run.name == *name);
+            wrong.unless(is_known, "unknown-run", &key, format!("there is no run `{name}`"), &help);
         }
     }
-    found
+    wrong.none()
 }
 
 impl Tables {
