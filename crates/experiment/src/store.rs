@@ -75,17 +75,6 @@ impl Store {
         let text = serde_json::to_string(run).map_err(io::Error::other)?;
         write(&self.path(scenario, on), &text)
     }
-
-    /// Forgets a run.
-    ///
-    /// # Errors
-    /// When there is one that cannot be removed.
-    pub fn forget(&self, scenario: &Scenario, on: Target) -> io::Result<()> {
-        match fs::remove_file(self.path(scenario, on)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Size and time of a file, which a new build changes.
@@ -150,9 +139,6 @@ mod tests {
         assert!(!store.has(&Scenario { hash: "i".into(), ..scenario(3) }, Target::Simulator));
         let other = Store::new(dir.path(), &CLEAN.replace('9', "a"), None);
         assert!(!other.has(&scenario(3), Target::Simulator), "another commit");
-        store.forget(&scenario(3), Target::Simulator).unwrap();
-        store.forget(&scenario(3), Target::Simulator).unwrap();
-        assert!(!store.has(&scenario(3), Target::Simulator));
     }
 
     #[test]
@@ -163,7 +149,6 @@ mod tests {
         let store = Store::new(dir.path(), CLEAN, None);
         assert!(!store.has(&scenario(3), Target::Simulator));
         store.put(&scenario(3), Target::Simulator, &sample(3)).unwrap();
-        store.forget(&scenario(3), Target::Simulator).unwrap();
         assert!(older.has(&scenario(3), Target::Simulator));
     }
 

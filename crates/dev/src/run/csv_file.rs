@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
+use fairpace_experiment::evaluation::without_series;
 use fairpace_papers::csv_file::{CsvFile, Row};
 use fairpace_papers::table;
 use fairpace_papers::tables::{Table, Tables};
-use fairpace_results::{Run, Series};
 use fairpace_scenario::Target;
 use serde_json::{Value, json};
 
@@ -43,8 +43,7 @@ pub(super) fn run(
         let is_current = is_as_written && missing.is_empty();
         return if is_current { Ok(done) } else { Err(Failure::new(Exit::Internal, message, help)) };
     }
-    // no column is of time series, and those of hundreds of flows are large
-    let without_series = |run| Run { series: Series::default(), ..run };
+    // no column is of time series
     call.simulate(missing.iter().map(|row| row.scenario), dir, without_series)?;
     let line = |row: Row<'_>| {
         let run = || store(dir, row.scenario).get(row.scenario, Target::Simulator);

@@ -9,18 +9,16 @@ pub(crate) mod identity;
 mod tables;
 mod validation;
 
-use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use fairpace_cli_core::args::Global;
-use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::Store;
+use fairpace_experiment::evaluation::Keeping;
 use fairpace_papers::tables::Tables;
 use fairpace_results::Run;
 use fairpace_scenario::{Scenario, Target};
@@ -118,41 +116,22 @@ impl<'a> Call<'a> {
         folder: &Path,
         part: impl Fn(Run) -> Run + Sync,
     ) -> Result<(), Failure> {
-        let missing = self.missing(scenarios, folder, Target::Simulator);
-        let progress = Progress::of_scenarios(&missing, self.global.quiet);
-        let batch = Batch { jobs: self.args.jobs.at_a_time, signals: self.signals, progress: &progress };
-        let done = batch
-            .simulate(&missing, |index, run| keep(missing[index], folder, &part(run), Target::Simulator));
-        done.map(drop).map_err(|failure| match failure.is_interruption() {
-            true => failure.with_help("finished runs are kept: the same command goes on from there"),
-            false => failure,
-        })
+        let cache = |of: &Scenario| store(folder, of);
+        let keeping = self.keeping(folder, &cache);
+        let missing = keeping.missing(scenarios, Target::Simulator);
+        keeping.simulate(&missing, part, self.signals, self.global.quiet)
     }
 
-    /// What is not kept below `folder`, each once.
-    fn missing<'s>(
-        self,
-        scenarios: impl Iterator<Item = &'s Scenario>,
-        folder: &Path,
-        on: Target,
-    ) -> Vec<&'s Scenario> {
-        let mut seen = HashSet::new();
-        let is_missing = |of: &&Scenario| self.args.fresh || !store(folder, of).has(of, on);
-        scenarios.filter(|of| seen.insert((&of.hash, of.seed))).filter(is_missing).collect()
+    /// How finished runs are kept below `folder`, which has these stores.
+    fn keeping<'k>(self, folder: &'k Path, cache: &'k (dyn Fn(&Scenario) -> Store + Sync)) -> Keeping<'k> {
+        let RunArgs { fresh, jobs, .. } = *self.args;
+        Keeping { cache, folder, another: "run a copy of the folder", fresh, jobs }
     }
 }
 
 /// Where a run is kept.
 fn store(folder: &Path, scenario: &Scenario) -> Store {
     Store::new(folder, &identity(scenario), None)
-}
-
-fn keep(scenario: &Scenario, folder: &Path, run: &Run, on: Target) -> Result<(), Failure> {
-    store(folder, scenario).put(scenario, on, run).map_err(|error| unkept(folder, &error))
-}
-
-fn unkept(folder: &Path, error: &io::Error) -> Failure {
-    Failure::file("finished runs cannot be kept below", folder, error, "run a copy of the folder")
 }
 
 /// What a file is.

@@ -2,10 +2,10 @@
 
 use crate::{Case, KernelRecord, Record};
 use fairpace_kernel::Features;
-use fairpace_results::{Run, Series, Summary};
+use fairpace_results::Summary;
 use fairpace_scenario::{Scenario, Target};
 
-use super::{Evaluation, Keeping, Works};
+use super::{Evaluation, Works};
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host;
 use fairpace_cli_core::signals::Signals;
@@ -56,20 +56,6 @@ fn one(
     let on = Target::Testbed;
     let seed = evaluation.args.seed;
     let scenario = Scenario { seed, ..case.scenario.clone().sealed(on)? };
-    let Keeping { cache, fresh, .. } = evaluation.keeping;
-    // what another kernel did is not shown as this one's
-    let cache = cache(&scenario).with(release);
-    if let Some(run) = cache.get(&scenario, on).filter(|_| !fresh) {
-        return Ok(Some(run.summary));
-    }
-    match host::run(&scenario, on, label, signals, evaluation.global.quiet) {
-        Ok(run) => {
-            let run = Run { series: Series::default(), ..run };
-            let put = cache.put(&scenario, on, &run);
-            put.map_err(|error| evaluation.keeping.failed(&error))?;
-            Ok(Some(run.summary))
-        }
-        Err(failure) if failure.is_disturbance() => Ok(None),
-        Err(failure) => Err(failure),
-    }
+    let run = || host::run(&scenario, on, label, signals, evaluation.global.quiet);
+    Ok(evaluation.keeping.on_kernel(&scenario, release, run)?.map(|run| run.summary))
 }

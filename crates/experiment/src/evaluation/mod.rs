@@ -11,14 +11,15 @@ use std::time::Instant;
 use crate::{Criterion, CriterionRecord, Form, Record, SCHEMA, seed_of};
 use clap::Args;
 use fairpace_cc::Algorithm;
-use fairpace_scenario::{MOST_SEED, Set, Target, hash_of_all};
+use fairpace_scenario::{MOST_SEED, Scenario, Set, Target, hash_of_all};
 
 use fairpace_cli_core::args::{Global, Jobs, from_one_to};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::progress::expected_packets;
 use fairpace_cli_core::signals::Signals;
 
-pub use runs::{Keeping, Runs};
+pub use runs::{Keeping, without_series};
 pub use works::Works;
 
 /// The first seed of each case unless the user names another.
@@ -159,9 +160,15 @@ impl Evaluation<'_> {
     pub fn measure(&self, works: Works, signals: &Signals) -> Result<Record, Failure> {
         let args = self.args;
         let begun = Instant::now();
-        let runs = Runs::new(self.keeping, works.scenarios(), self.global)?;
-        let simulated = runs.missing();
-        let summaries = runs.perform(signals)?;
+        let mut missing = self.keeping.missing(works.scenarios(), Target::Simulator);
+        let simulated = missing.len();
+        // the longest first, so that no core waits for a long one at the end
+        missing.sort_by(|a, b| expected_packets(b).total_cmp(&expected_packets(a)));
+        self.keeping.simulate(&missing, without_series, signals, self.global.quiet)?;
+        let kept = |of: &Scenario| (self.keeping.cache)(of).get(of, Target::Simulator).map(|run| run.summary);
+        let summaries = works.scenarios().iter().map(kept).collect::<Option<Vec<_>>>();
+        let gone = || Failure::new(Exit::Internal, "a finished run is gone from the store", "run it again");
+        let summaries = summaries.ok_or_else(gone)?;
         let mut record = Record {
             schema: SCHEMA,
             commit: COMMIT.to_owned(),

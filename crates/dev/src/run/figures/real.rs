@@ -12,7 +12,7 @@ use fairpace_papers::figure::Kernel;
 use fairpace_scenario::{Scenario, Target};
 
 use super::Work;
-use crate::run::{Call, keep};
+use crate::run::{Call, store};
 
 /// Performs the missing runs, of each figure as many at a time as it allows. A figure with a disturbed run is
 /// left out and reported as a failure at the end.
@@ -44,7 +44,9 @@ fn at_a_time(kernel: Option<&Kernel>, runs: &[&Scenario]) -> u32 {
 
 fn measure_one(work: &Work<'_>, root: &Path, call: Call<'_>) -> Result<(), Failure> {
     let on = Target::Testbed;
-    let missing = call.missing(work.plan.scenarios(), root, on);
+    let cache = |of: &Scenario| store(root, of);
+    let keeping = call.keeping(root, &cache);
+    let missing = keeping.missing(work.plan.scenarios(), on);
     let at_a_time = at_a_time(work.sheet.figure.kernel.as_ref(), &missing);
     if !call.global.quiet {
         note(&format!("{}: {} runs, {at_a_time} at a time", work.sheet.name_on(work.base), missing.len()));
@@ -53,7 +55,7 @@ fn measure_one(work: &Work<'_>, root: &Path, call: Call<'_>) -> Result<(), Failu
     let jobs = NonZeroUsize::new(at_a_time as usize);
     let batch = Batch { jobs, signals: call.signals, progress: &progress };
     let done = batch.map(&missing, |scenario, job| {
-        keep(scenario, root, &host::on_kernel(scenario, job, at_a_time == 1)?, on)
+        keeping.keep(scenario, &host::on_kernel(scenario, job, at_a_time == 1)?, on)
     });
     done.map(drop)
 }

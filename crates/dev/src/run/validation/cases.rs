@@ -7,12 +7,12 @@ use fairpace_cli_core::batch::{self, Batch};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
 use fairpace_cli_core::progress::Progress;
-use fairpace_results::{Run, Series, Summary};
+use fairpace_results::{Run, Summary};
 use fairpace_scenario::{Cc, CcError, Scenario, Target, Window};
 
 use super::Validation;
 use super::draw::{self, Drawn};
-use crate::run::{Call, files, parse, store, unkept};
+use crate::run::{Call, files, parse, store};
 
 /// Random delay of a simulated host's sending, which real hosts have. Without it CUBIC and Reno would have
 /// the same result with every seed. Values from 1 us to 1 ms give the same results (FIDELITY.md).
@@ -94,7 +94,9 @@ pub(super) fn measure(
     release: &str,
     call: Call<'_>,
 ) -> Result<Vec<Option<Run>>, Failure> {
-    let (on, at_a_time) = (Target::Testbed, of.at_a_time.get());
+    let at_a_time = of.at_a_time.get();
+    let cache = |of: &Scenario| store(call.folder(), of);
+    let keeping = call.keeping(call.folder(), &cache);
     let all: Vec<_> = cases.iter().flat_map(|case| with_seeds(&case.kernel, of.runs.get())).collect();
     let all: Vec<&Scenario> = all.iter().collect();
     let progress = Progress::of_real_runs(&all, call.global.quiet);
@@ -105,18 +107,7 @@ pub(super) fn measure(
         if job.index() < at_a_time {
             std::thread::sleep(scenario.duration * job.index() as u32 / at_a_time as u32);
         }
-        let store = store(call.folder(), scenario).with(release);
-        if let Some(kept) = store.get(scenario, on).filter(|_| !call.args.fresh) {
-            return Ok(Some(kept));
-        }
-        match host::on_kernel(scenario, job, at_a_time == 1) {
-            Err(failure) if failure.is_disturbance() => Ok(None),
-            run => {
-                let run = Run { series: Series::default(), ..run? };
-                store.put(scenario, on, &run).map_err(|error| unkept(call.folder(), &error))?;
-                Ok(Some(run))
-            }
-        }
+        keeping.on_kernel(scenario, release, || host::on_kernel(scenario, job, at_a_time == 1))
     })
 }
 
