@@ -62,9 +62,8 @@ fn axis(name: &str, values: &[Value], quick: Option<&Vec<Value>>, wrong: &mut Wr
         }
         points.push(point);
     }
-    if values.is_empty() {
-        wrong.add("missing-key", &format!("axis.{name}"), "the axis has no value", "add one");
-    }
+    let key = format!("axis.{name}");
+    wrong.unless(!values.is_empty(), "missing-key", &key, "the axis has no value", "add one");
     if let Some(quick) = quick {
         points.iter_mut().for_each(|point| point.is_quick = quick.iter().any(|of| shown(of) == point.label));
         let labels: Vec<&str> = points.iter().map(|point| point.label.as_str()).collect();

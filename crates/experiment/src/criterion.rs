@@ -180,30 +180,23 @@ impl Criterion {
 
     /// Checks what its type allows.
     fn check(&self, wrong: &mut Wrong<'_>) {
-        if !(1..=MOST_SEEDS).contains(&self.seeds) {
-            let message = format!("`seeds` must be a whole number from 1 to {MOST_SEEDS}");
-            wrong.add("out-of-range", "seeds", message, "");
-        }
+        let message = format!("`seeds` must be a whole number from 1 to {MOST_SEEDS}");
+        wrong.unless((1..=MOST_SEEDS).contains(&self.seeds), "out-of-range", "seeds", message, "");
         let axes: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
-        if !self.page.columns.iter().all(|column| axes.contains(&column.as_str())) {
-            let help = format!("they are {}", axes.join(", "));
-            wrong.add("unknown-name", "page.columns", "it must be a list of axes", help);
-        }
+        let are_axes = self.page.columns.iter().all(|column| axes.contains(&column.as_str()));
+        let help = format!("they are {}", axes.join(", "));
+        wrong.unless(are_axes, "unknown-name", "page.columns", "it must be a list of axes", help);
         let has_page = self.page != Page::default();
         let (has_templates, has_quick) = (!self.templates.is_empty(), !self.quick.is_empty());
-        let parts = [
-            ("template", has_templates),
-            ("axis", !axes.is_empty()),
-            ("quick", has_quick),
-            ("page", has_page),
-        ];
-        for (part, _) in parts.into_iter().filter(|(_, is_there)| *is_there && self.is_drawn()) {
+        let has_axes = !axes.is_empty();
+        for (part, is_there) in
+            [("template", has_templates), ("axis", has_axes), ("quick", has_quick), ("page", has_page)]
+        {
             let message = format!("random paths have no `{part}`");
-            wrong.add("impossible", part, message, "leave one of them out");
+            wrong.unless(!is_there || !self.is_drawn(), "impossible", part, message, "leave one of them out");
         }
-        if !has_templates && !self.is_drawn() {
-            wrong.add("missing-key", "template", "there is no `template`", "add a part `[[template]]`");
-        }
+        let (message, help) = ("there is no `template`", "add a part `[[template]]`");
+        wrong.unless(has_templates || self.is_drawn(), "missing-key", "template", message, help);
         for (number, template) in (1..).zip(&self.templates) {
             let at = format!("template.{number}");
             template.check(&at, wrong);
@@ -227,10 +220,8 @@ impl Criterion {
             .collect();
         let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
         let cases = axes.iter().fold(1usize, |cases, axis| cases.saturating_mul(axis.points.len()));
-        if cases > MOST_CASES {
-            let message = format!("the template gives {cases} cases; it may give {MOST_CASES}");
-            wrong.add("out-of-range", at, message, "give its axes fewer values");
-        }
+        let message = format!("the template gives {cases} cases; it may give {MOST_CASES}");
+        wrong.unless(cases <= MOST_CASES, "out-of-range", at, message, "give its axes fewer values");
         for name in template.names().into_iter().filter(|name| !known.contains(name)) {
             let message = format!("no axis has a value `{name}`");
             wrong.add("unknown-name", at, message, suggestion(name, &known));

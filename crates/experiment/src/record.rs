@@ -193,18 +193,9 @@ impl CriterionRecord {
     /// The criterion without results, with the number of seeds of its cases.
     #[must_use]
     pub fn of(criterion: &Criterion, seeds: u32) -> Self {
-        Self {
-            id: criterion.id.clone(),
-            name: criterion.name.clone(),
-            title: criterion.title.clone(),
-            asks: criterion.asks.clone(),
-            why: criterion.why.clone(),
-            fails: criterion.fails.clone(),
-            section: criterion.section.clone(),
-            seeds,
-            conditions: criterion.conditions(),
-            algorithms: Vec::new(),
-        }
+        let conditions = criterion.conditions();
+        let Criterion { id, name, title, asks, why, fails, section, .. } = criterion.clone();
+        Self { id, name, title, asks, why, fails, section, seeds, conditions, algorithms: Vec::new() }
     }
 }
 

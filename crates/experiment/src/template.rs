@@ -43,11 +43,10 @@ pub(crate) struct FlowPart {
 impl Template {
     /// Checks what its type allows. It is at this key.
     pub(crate) fn check(&self, at: &str, wrong: &mut Wrong<'_>) {
-        if matches!(self.available, Amount::Fixed(part) if !is_part(part)) {
-            let help = "the part of the link's rate that a flow can have: 0.5 of a policer at half of it";
-            let message = "`available` must be above 0 and at most 1";
-            wrong.add("out-of-range", &format!("{at}.available"), message, help);
-        }
+        let has_part = !matches!(self.available, Amount::Fixed(part) if !is_part(part));
+        let help = "the part of the link's rate that a flow can have: 0.5 of a policer at half of it";
+        let (key, message) = (format!("{at}.available"), "`available` must be above 0 and at most 1");
+        wrong.unless(has_part, "out-of-range", &key, message, help);
         for reserved in ["title", "seed"].into_iter().filter(|key| self.top.contains_key(*key)) {
             let help = "`name` is the title of its cases, and seeds are an argument";
             let message = format!("a template has no `{reserved}`");
@@ -57,12 +56,8 @@ impl Template {
             let at = format!("{at}.flow.{number}.apart");
             match (each, apart.as_deref().map(parse_time)) {
                 (None, Some(_)) => {
-                    wrong.add(
-                        "impossible",
-                        &at,
-                        "there is no `each`",
-                        "name a list with `each`, or write `start`",
-                    );
+                    let help = "name a list with `each`, or write `start`";
+                    wrong.add("impossible", &at, "there is no `each`", help);
                 }
                 (_, Some(Err(error))) => wrong.add("wrong-unit", &at, error.message, error.help),
                 (_, Some(Ok(_))) if part.contains_key("start") => {

@@ -346,5 +346,5 @@ impl Check<'_> {
 }
 
 fn points_of(run: &RunPlan) -> impl Iterator<Item = &str> {
-    run.sweep.iter().flat_map(|sweep| sweep.points.iter().map(|point| point.at.as_str()))
+    run.points().iter().map(|point| point.at.as_str())
 }

@@ -65,9 +65,9 @@ impl CsvFile {
     /// In the order of the runs, points and seeds.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.plan.cases.iter().flat_map(|case| {
-            let sweep = self.of.sheet.figure.runs[case.run].sweep.as_ref();
-            let on = sweep.map_or(&[][..], |sweep| &sweep.points[case.point].on);
-            case.source.scenarios().iter().map(move |scenario| Row { on, scenario })
+            let point = self.of.sheet.figure.runs[case.run].points().get(case.point);
+            let on = point.map_or(&[][..], |point| &point.on);
+            case.source.runs().iter().map(move |scenario| Row { on, scenario })
         })
     }
 

@@ -80,19 +80,24 @@ fn along(outcomes: &Outcomes<'_>, plot: &Plot, measure: &Measure) -> Drawn {
 /// From where to where the plot's sweeps go.
 fn ends(outcomes: &Outcomes<'_>, plot: &Plot) -> Option<[f64; 2]> {
     let runs = plot.lines.iter().filter_map(|line| outcomes.run(&line.measure.run));
-    let sweeps = runs.filter_map(|(_, run)| run.sweep.as_ref());
-    let xs: Vec<f64> = sweeps.flat_map(|sweep| sweep.points.iter().map(|point| point.x)).collect();
+    let xs: Vec<f64> = runs.flat_map(|(_, run)| run.points().iter().map(|point| point.x)).collect();
     let least = xs.iter().copied().reduce(f64::min)?;
     Some([least, xs.into_iter().reduce(f64::max)?])
 }
 
+/// The point of a measure; without one all of its sweep.
+fn places<'a>(outcomes: &Outcomes<'a>, measure: &'a Measure) -> Vec<&'a str> {
+    match outcomes.run(&measure.run) {
+        Some((_, run)) if measure.at.is_empty() && run.sweep.is_some() => {
+            run.points().iter().map(|point| point.at.as_str()).collect()
+        }
+        _ => vec![measure.at.as_str()],
+    }
+}
+
 /// A bar, or one per point of the sweep.
 fn bars(outcomes: &Outcomes<'_>, measure: &Measure) -> Drawn {
-    let sweep = outcomes.run(&measure.run).and_then(|(_, run)| run.sweep.as_ref());
-    let places: Vec<&str> = match sweep {
-        Some(sweep) if measure.at.is_empty() => sweep.points.iter().map(|point| point.at.as_str()).collect(),
-        _ => vec![measure.at.as_str()],
-    };
+    let places = places(outcomes, measure);
     // a table has its points in order, also those that it has no rows of yet
     let places = places.into_iter().filter(|at| outcomes.at(&measure.run, at).is_some());
     let means = places.map(|at| outcomes.measure_at(measure, at).and_then(|found| found.mean));
@@ -161,11 +166,7 @@ fn of_run(measure: &Measure, run: &Run) -> Option<Vec<Point>> {
 /// Values in ascending order, each with the part that is at or below it: of all seeds at all points; for
 /// completion times of the transfers themselves, which a run has by percentile.
 fn distribution(outcomes: &Outcomes<'_>, measure: &Measure) -> Vec<Point> {
-    let sweep = outcomes.run(&measure.run).and_then(|(_, run)| run.sweep.as_ref());
-    let places: Vec<&str> = match sweep {
-        Some(sweep) if measure.at.is_empty() => sweep.points.iter().map(|point| point.at.as_str()).collect(),
-        _ => vec![measure.at.as_str()],
-    };
+    let places = places(outcomes, measure);
     let times = measure.times.unwrap_or(1.0);
     if measure.take.is_none() && measure.of.ends_with(".completion_ms") {
         let first = places.first().and_then(|at| outcomes.at(&measure.run, at));

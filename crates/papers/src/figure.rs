@@ -22,7 +22,6 @@ pub struct Figure {
     #[serde(default)]
     pub differs: String,
     /// How real flows show it; absent when they cannot, and then `no_kernel` says why.
-    #[serde(default)]
     pub kernel: Option<Kernel>,
     /// Why real flows cannot show it on one machine.
     #[serde(default)]
@@ -60,6 +59,15 @@ impl Figure {
         [first].into_iter().chain(bases.into_iter().filter(is_run_on)).collect()
     }
 
+    /// Its values, then its shapes: what each is called, why it cannot fail, and whose claim it is.
+    pub(crate) fn checks(&self) -> impl Iterator<Item = (&str, &str, Claimed)> {
+        let values = self.values.iter().map(|of| (&*of.what, of.by_construction.trim(), Claimed::Value));
+        values.chain(self.shapes.iter().map(|of| {
+            let claimed = if of.ours { Claimed::Ours } else { Claimed::Shape };
+            (&*of.what, of.by_construction.trim(), claimed)
+        }))
+    }
+
     /// Whether a measure is, or is computed with, one of a run that is not in the paper.
     #[must_use]
     pub fn is_beside(&self, measure: &Measure) -> bool {
@@ -76,6 +84,16 @@ impl Figure {
     pub(crate) fn is_run_beside(&self, name: &str) -> bool {
         self.runs.iter().any(|run| run.beside && run.name == name)
     }
+}
+
+/// Whose claim a check is.
+pub(crate) enum Claimed {
+    /// A published number.
+    Value,
+    /// What the paper states or shows without a number.
+    Shape,
+    /// Our own prediction or question.
+    Ours,
 }
 
 /// What differs when real flows run it.
@@ -145,7 +163,6 @@ pub struct Measure {
     /// Path of the number or the series.
     pub of: String,
     /// How a series becomes a number; absent: `of` is a number.
-    #[serde(default)]
     pub take: Option<Take>,
     /// Of the series, from here on, seconds; 0: from its beginning.
     #[serde(default)]
@@ -157,16 +174,13 @@ pub struct Measure {
     #[serde(default)]
     pub level: f64,
     /// Divided by this.
-    #[serde(default)]
     pub over: Option<Box<Measure>>,
     /// Times this: a unit.
-    #[serde(default)]
     pub times: Option<f64>,
     /// For pictures over time: what a receiver has, when its sender learns of it. This many seconds later.
     #[serde(default)]
     pub later_s: f64,
     /// For pictures over time: plus this series, at the times that both have.
-    #[serde(default)]
     pub plus: Option<Box<Measure>>,
     /// For pictures over time: the mean of each span of this many seconds, in its middle; 0: every point.
     #[serde(default)]
@@ -328,7 +342,6 @@ pub struct Shape {
     #[serde(default)]
     pub is: Is,
     /// ...to this measure...
-    #[serde(default)]
     pub than: Option<Measure>,
     /// ...times this, or to this alone when there is no such measure.
     #[serde(default = "unit")]
@@ -340,7 +353,6 @@ pub struct Shape {
     #[serde(default)]
     pub tolerance_why: String,
     /// In place of a relation: `measure`, without `at`, along the run's whole sweep.
-    #[serde(default)]
     pub along: Option<Along>,
 }
 

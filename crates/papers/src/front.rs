@@ -8,7 +8,7 @@ use fairpace_scenario::Target;
 use crate::figure::Paper;
 use crate::places::Place;
 use crate::record::{Compared, Cost, Finding, Moved, PaperRecords, Record};
-use crate::tally::{Counted, Tally};
+use crate::tally::Counted;
 use crate::text::{self, cell};
 
 /// What the columns and the verdicts mean.
@@ -57,7 +57,8 @@ fn rows(of: &PaperRecords, page: &mut String) {
                 continue;
             }
             let place = Place { base: &base, on, measured: None }.name();
-            let Tally { contradicted, open, not_measured, .. } = paper;
+            let found = [Finding::Contradicted, Finding::Open, Finding::NotMeasured];
+            let [contradicted, open, not_measured] = found.map(|finding| paper.of(finding));
             let _ = writeln!(
                 page,
                 "| {}, {figures} | {place} | {values} | {shapes} | {contradicted} | {open} | {not_measured} \

@@ -11,7 +11,7 @@ use fairpace_scenario::Target;
 
 use crate::figure::{Along, Figure, Is, Measure, Shape, Value};
 use crate::measure::{Measurement, Outcomes, round};
-use crate::record::{Compared, Finding, Held, Mean, Measured, Numbers, Verdict};
+use crate::record::{Compared, Finding, Mean, Measured, Numbers, Verdict};
 use crate::tally::Counted;
 
 mod causes;
@@ -30,7 +30,7 @@ pub enum Rule {
 }
 
 /// The numbers of all values and shapes of the figure.
-pub(crate) fn numbers(outcomes: &Outcomes<'_>, on: Target) -> (Vec<Compared>, Vec<Held>) {
+pub(crate) fn numbers(outcomes: &Outcomes<'_>, on: Target) -> (Vec<Compared>, Vec<Compared>) {
     let Figure { values, shapes, .. } = outcomes.figure;
     let values = values.iter().map(|value| compare(outcomes, on, value)).collect();
     (values, shapes.iter().map(|shape| hold(outcomes, on, shape)).collect())
@@ -49,19 +49,18 @@ pub(crate) fn find(figure: &Figure, rule: Rule, measured: &mut Measured) {
 }
 
 fn verdict(figure: &Figure, measured: &Measured) -> Verdict {
-    let Measured { values, shapes, .. } = measured;
-    let mut all = values.iter().map(|of| of.finding).chain(shapes.iter().map(|of| of.finding));
     let counted = Counted::of(figure, Some(measured));
     let paper = counted.values + counted.shapes;
-    if all.all(|finding| finding == Finding::NotMeasured) {
+    let (all, hold) = (paper.all(), paper.of(Finding::Holds));
+    if measured.findings().all(|finding| finding == Finding::NotMeasured) {
         Verdict::NotRun
-    } else if paper.all() == 0 {
+    } else if all == 0 {
         Verdict::Ours
-    } else if paper.measured() == 0 {
+    } else if paper.of(Finding::NotMeasured) == all {
         Verdict::NotRun
-    } else if paper.hold == paper.all() {
+    } else if hold == all {
         Verdict::Replicated
-    } else if paper.hold > 0 {
+    } else if hold > 0 {
         Verdict::Partly
     } else {
         Verdict::Not
@@ -69,29 +68,20 @@ fn verdict(figure: &Figure, measured: &Measured) -> Verdict {
 }
 
 fn compare(outcomes: &Outcomes<'_>, on: Target, value: &Value) -> Compared {
-    if on == Target::Testbed && !outcomes.ran(&value.measure) {
-        return Compared { tried: causes::untried(value), ..Compared::default() };
-    }
-    match outcomes.measure(&value.measure) {
-        None => Compared { tried: causes::untried(value), ..Compared::default() },
-        Some(found) => Compared {
-            numbers: found.numbers(),
-            tried: causes::measure(outcomes, value),
-            ..Compared::default()
-        },
-    }
+    let is_here = on == Target::Simulator || outcomes.ran(&value.measure);
+    let found = outcomes.measure(&value.measure).filter(|_| is_here);
+    let tried = causes::measure(outcomes, value, found.is_some());
+    Compared { numbers: found.map(Measurement::numbers).unwrap_or_default(), tried, ..Compared::default() }
 }
 
-fn hold(outcomes: &Outcomes<'_>, on: Target, shape: &Shape) -> Held {
+fn hold(outcomes: &Outcomes<'_>, on: Target, shape: &Shape) -> Compared {
     let ran = outcomes.ran(&shape.measure) || shape.than.as_ref().is_some_and(|than| outcomes.ran(than));
-    if on == Target::Testbed && !ran {
-        return Held::default();
-    }
     let measured = match shape.along {
+        _ if on == Target::Testbed && !ran => None,
         Some(_) => points(outcomes, shape),
         None => sides(outcomes, shape),
     };
-    Held { numbers: measured.unwrap_or_default(), ..Held::default() }
+    Compared { numbers: measured.unwrap_or_default(), ..Compared::default() }
 }
 
 /// The sides of a relation that have a mean, and whether no seed lacks a value; `None`: a side was not run
@@ -117,7 +107,7 @@ fn sides(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<Numbers> {
 /// The means of all points that were run, in order.
 fn points(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<Numbers> {
     let (_, run) = outcomes.run(&shape.measure.run)?;
-    let points = run.sweep.iter().flat_map(|sweep| &sweep.points);
+    let points = run.points().iter();
     let found: Vec<Measurement> =
         points.filter_map(|point| outcomes.measure_at(&shape.measure, &point.at)).collect();
     let complete = found.iter().all(|found| found.complete);

@@ -15,7 +15,7 @@ use crate::judge::{self, Rule};
 use crate::keys::Keys;
 use crate::load::RESULTS;
 use crate::plan::Plan;
-use crate::record::{Compared, Cost, Drawn, Held, Measured, Numbers, Picture, Record, Tried, Verdict};
+use crate::record::{Compared, Cost, Drawn, Measured, Numbers, Picture, Record, Tried, Verdict};
 use crate::sheet::Sheet;
 
 /// A place's measurements on disk.
@@ -34,11 +34,11 @@ struct Kept {
 
 impl Kept {
     fn of(measured: &Measured, keys: &Keys) -> Self {
-        let values = measured.values.iter().zip(&keys.values);
-        let causes =
-            values.clone().flat_map(|(of, (_, causes))| of.tried.iter().map(|of| &of.numbers).zip(causes));
-        let shapes = measured.shapes.iter().map(|of| &of.numbers).zip(&keys.shapes);
-        let checks = values.map(|(of, (key, _))| (&of.numbers, key)).chain(causes).chain(shapes);
+        let of = measured.values.iter().chain(&measured.shapes);
+        let checks = of.zip(keys.values.iter().chain(&keys.shapes)).flat_map(|(of, (key, causes))| {
+            let tried = of.tried.iter().map(|of| &of.numbers).zip(causes);
+            std::iter::once((&of.numbers, key)).chain(tried)
+        });
         let checks = checks.filter(|(numbers, _)| numbers.is_measured());
         let mut curves = BTreeMap::new();
         for picture in measured.pictures.iter().filter(|_| measured.on == Target::Testbed) {
@@ -74,7 +74,7 @@ impl Kept {
         let mut measured = Measured {
             on,
             values: keys.values.iter().map(value).collect(),
-            shapes: keys.shapes.iter().map(|key| Held { numbers: numbers(key), ..Held::default() }).collect(),
+            shapes: keys.shapes.iter().map(value).collect(),
             pictures: pictures.filter(|of| of.lines.iter().any(|line| !line.y.is_empty())).collect(),
             base: self.base,
             cost: self.cost,

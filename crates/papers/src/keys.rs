@@ -18,8 +18,8 @@ const DIGITS: usize = 16;
 pub(crate) struct Keys {
     /// Of each value, and of each of its causes.
     pub(crate) values: Vec<(String, Vec<String>)>,
-    /// Of each relation.
-    pub(crate) shapes: Vec<String>,
+    /// Of each relation, which has no causes.
+    pub(crate) shapes: Vec<(String, Vec<String>)>,
     /// Of each line of each plot.
     pub(crate) plots: Vec<Vec<String>>,
 }
@@ -37,7 +37,7 @@ impl Keys {
         let cases = Cases { figure, identities: cases.collect() };
         Self {
             values: figure.values.iter().map(|value| cases.value(value)).collect(),
-            shapes: figure.shapes.iter().map(|shape| cases.shape(shape)).collect(),
+            shapes: figure.shapes.iter().map(|shape| (cases.shape(shape), Vec::new())).collect(),
             plots: figure.plots.iter().map(|plot| cases.plot(plot)).collect(),
         }
     }
@@ -93,8 +93,7 @@ impl Cases<'_> {
         let at = if measure.at.is_empty() { at } else { &measure.at };
         sum.update(format!("\n{of} {take:?} {from_s} {to_s} {level} {times:?} {later_s} {mean_s} {median}"));
         let run = self.figure.runs.iter().position(|run| run.name == measure.run);
-        let points =
-            run.and_then(|run| self.figure.runs[run].sweep.as_ref()).map_or(&[][..], |sweep| &sweep.points);
+        let points = run.map_or(&[][..], |run| self.figure.runs[run].points());
         for point in 0..points.len().max(1) {
             let is_meant = at.is_empty() || points.get(point).is_none_or(|point| point.at == at);
             let case = run.filter(|_| is_meant).and_then(|run| self.identities.get(&(run, point)));

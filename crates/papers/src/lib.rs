@@ -39,5 +39,5 @@ mod paths;
 mod places;
 mod runs;
 #[cfg(test)]
-mod sample;
+mod tests;
 pub mod values;

@@ -7,46 +7,11 @@ use crate::figure::{Figure, Measure, RunPlan, Take};
 use crate::paths;
 use crate::plan::Case;
 use crate::record::{Mean, Numbers};
-use crate::source::Source;
+pub use crate::source::Gave;
 use crate::table::table;
-use crate::tables::Column;
 
 /// Significant digits of what is recorded: more than any of it bears.
 const DIGITS: usize = 5;
-
-/// What a run at a point gave.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Gave {
-    /// One per seed.
-    Runs(Vec<Run>),
-    /// Of equations.
-    Model(crate::models::Output),
-    /// Rows of a table.
-    Table {
-        /// The CSV file.
-        path: std::path::PathBuf,
-        /// Columns and the values that rows have there.
-        filters: Vec<(String, String)>,
-    },
-    /// A run with real flows, where the simulator has rows of a table.
-    Cell {
-        /// Of the table.
-        columns: Vec<Column>,
-        /// One per seed.
-        runs: Vec<Run>,
-    },
-}
-
-impl Gave {
-    /// What was run.
-    #[must_use]
-    pub fn runs(&self) -> &[Run] {
-        match self {
-            Self::Runs(runs) | Self::Cell { runs, .. } => runs,
-            Self::Model(_) | Self::Table { .. } => &[],
-        }
-    }
-}
 
 /// A finished [`Case`].
 #[derive(Debug, Clone, PartialEq)]
@@ -65,17 +30,7 @@ impl Case {
     /// # Errors
     /// A run is missing, or a model refuses its arguments: a message.
     pub fn outcome(&self, run: impl Fn(&Scenario) -> Option<Run>) -> Result<Outcome, String> {
-        let runs = self.source.scenarios().iter().map(run).collect::<Option<Vec<_>>>();
-        let runs = runs.ok_or("a finished run is gone from the store: run the same command again")?;
-        let gave = match &self.source {
-            Source::Scenarios(_) => Gave::Runs(runs),
-            Source::Cell { columns, .. } => Gave::Cell { columns: columns.clone(), runs },
-            Source::Model { name, arguments } => {
-                Gave::Model(crate::models::evaluate(name, arguments).map_err(|error| error.to_string())?)
-            }
-            Source::Table { path, filters } => Gave::Table { path: path.clone(), filters: filters.clone() },
-        };
-        Ok(Outcome { run: self.run, point: self.point, gave })
+        Ok(Outcome { run: self.run, point: self.point, gave: self.source.gave(run)? })
     }
 }
 
@@ -295,7 +250,7 @@ pub(crate) fn round(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::tests as sample;
 
     fn figure() -> Figure {
         let text = r#"title = "t"

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::figure::{Base, Claim, Figure, Hosts, Paper, Shape, Sweep, Value};
 use crate::load::QUESTIONS;
 use crate::places::Place;
-use crate::record::{Compared, Finding, Held, PaperRecords, Record};
+use crate::record::{Compared, Finding, PaperRecords, Record};
 use crate::text::{self, cell};
 use crate::values;
 
@@ -159,7 +159,7 @@ fn shapes(figure: &Figure, places: &[Place<'_>]) -> String {
     table(&["relation"], places, &rows)
 }
 
-fn held(shape: &Shape, of: &Held) -> String {
+fn held(shape: &Shape, of: &Compared) -> String {
     let ours = &of.numbers.ours;
     let shown = match shape.along {
         _ if of.finding == Finding::NotMeasured => return "-".to_owned(),
@@ -176,11 +176,9 @@ fn held(shape: &Shape, of: &Held) -> String {
 /// Which checks cannot fail, what is not checked, and where it is not run.
 fn notes(paper: &Paper, record: &Record) -> String {
     let figure = &record.figure;
-    let values = figure.values.iter().map(|of| (&of.what, &of.by_construction));
-    let shapes = figure.shapes.iter().map(|of| (&of.what, &of.by_construction));
     let mut notes: Vec<String> = Vec::new();
-    for (what, why) in values.chain(shapes).filter(|(_, why)| !why.trim().is_empty()) {
-        notes.push(format!("Cannot fail: {what}. {}", why.trim()));
+    for (what, why, _) in figure.checks().filter(|(_, why, _)| !why.is_empty()) {
+        notes.push(format!("Cannot fail: {what}. {why}"));
     }
     for Claim { quote, why } in &figure.claims {
         notes.push(format!("No check: “{}” {}", quote.trim(), why.trim()));

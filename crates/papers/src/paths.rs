@@ -7,86 +7,55 @@
 use std::collections::HashMap;
 
 use fairpace_cc::Phase;
-use fairpace_results::{Completions, FlowSummary, LinkSummary, Run, ScenarioId, Summary};
+use fairpace_results::{Completions, FlowSummary, LinkSummary, Run, Summary};
 use fairpace_scenario::Scenario;
 
 use crate::figure::Measure;
-use crate::source::Source;
+use crate::source::Planned;
 use crate::table::table;
 
 /// Columns of a flow's series.
-const OF_FLOWS: [&str; 12] = [
-    "goodput_mbps",
-    "delivered_kb",
-    "rtt_ms",
-    "cwnd_pkts",
-    "inflight_pkts",
-    "pacing_mbps",
-    "bw_mbps",
-    "min_rtt_ms",
-    "pacing_gain",
-    "probe_alpha",
-    "phase",
-    "completion_ms",
-];
+const OF_FLOWS: &str = "goodput_mbps delivered_kb rtt_ms cwnd_pkts inflight_pkts pacing_mbps bw_mbps \
+                        min_rtt_ms pacing_gain probe_alpha phase completion_ms";
 /// Columns of a link's series; a flow's name may follow the backlog's.
 const OF_LINKS: [&str; 3] = ["queue_delay_ms", "drops", "backlog_kb"];
 /// Of all flows: the goodput of the flow with the least, and with the most, over the mean.
 const OF_MEAN: [&str; 2] = ["least_of_mean", "most_of_mean"];
 /// What several flows or links have together is the sum of what each has.
-const ADDED: [&str; 18] = [
-    "goodput_mbps",
-    "delivered_kb",
-    "share",
-    "sent_pkts",
-    "retransmits",
-    "dropped_pkts",
-    "marked_pkts",
-    "completions.began",
-    "completions.completed",
-    "drops",
-    "early_drops",
-    "lost",
-    "marks",
-    "cwnd_pkts",
-    "inflight_pkts",
-    "pacing_mbps",
-    "bw_mbps",
-    "backlog_kb",
-];
+const ADDED: &str = "goodput_mbps delivered_kb share sent_pkts retransmits dropped_pkts marked_pkts \
+                     completions.began completions.completed drops early_drops lost marks cwnd_pkts \
+                     inflight_pkts pacing_mbps bw_mbps backlog_kb";
 
-/// Names that paths may have.
-struct Names {
-    /// Name and algorithm.
-    flows: Vec<(String, String)>,
-    links: Vec<String>,
+/// Whether a name is one of a list.
+fn is_in(names: &str, name: &str) -> bool {
+    names.split(' ').any(|known| known == name)
 }
+
+/// Names that paths may have: of flows, with their algorithms, and of links.
+struct Names([Vec<(String, String)>; 2]);
 
 impl Names {
     fn of(summary: &Summary) -> Self {
-        Self {
-            flows: summary.flows.iter().map(|flow| (flow.name.clone(), flow.cc.clone())).collect(),
-            links: summary.links.iter().map(|link| link.name.clone()).collect(),
-        }
+        let flows = summary.flows.iter().map(|flow| (flow.name.clone(), flow.cc.clone()));
+        let links = summary.links.iter().map(|link| (link.name.clone(), String::new()));
+        Self([flows.collect(), links.collect()])
+    }
+
+    fn all(&self, part: Part) -> impl Iterator<Item = &str> {
+        self.0[part as usize].iter().map(|(name, _)| name.as_str())
     }
 
     /// Indices of the flows or links that a selector means.
     fn select(&self, part: Part, selector: &str) -> Vec<usize> {
-        let name = |index: usize| match part {
-            Part::Flow => self.flows[index].0.as_str(),
-            Part::Link => self.links[index].as_str(),
-        };
-        let all = 0..match part {
-            Part::Flow => self.flows.len(),
-            Part::Link => self.links.len(),
-        };
+        let of = &self.0[part as usize];
+        let (name, all) = (|index: usize| of[index].0.as_str(), 0..of.len());
         let find =
             |is_it: &dyn Fn(usize) -> bool| all.clone().filter(|index| is_it(*index)).collect::<Vec<_>>();
         if selector == "*" {
             return all.collect();
         }
         if let (Some(cc), Part::Flow) = (selector.strip_prefix("cc="), part) {
-            return find(&|index| self.flows[index].1 == cc);
+            return find(&|index| of[index].1 == cc);
         }
         let number = |index: usize| (index + 1).to_string() == selector;
         // a group of flows: "short-1", "short-2", ...
@@ -126,7 +95,7 @@ fn split<'p>(
 fn combined(what: &str, values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Vec<f64> = values.flatten().filter(|value| value.is_finite()).collect();
     let sum: f64 = values.iter().sum();
-    let adds = ADDED.contains(&what) || what.starts_with("backlog_");
+    let adds = is_in(ADDED, what) || what.starts_with("backlog_");
     let divisor = if adds { 1.0 } else { values.len() as f64 };
     (!values.is_empty()).then(|| sum / divisor)
 }
@@ -139,21 +108,24 @@ pub(crate) fn number(path: &str, summary: &Summary) -> Option<f64> {
         let end = goodputs.reduce(if path == OF_MEAN[0] { f64::min } else { f64::max })?;
         return (mean > 0.0).then_some(end / mean);
     }
+    let (what, values) = metric(path, summary)?;
+    combined(what, values.into_iter())
+}
+
+/// What a path asks of flows or links, and the value of each; `None`: there is no such metric.
+fn metric<'p>(path: &'p str, summary: &Summary) -> Option<(&'p str, Vec<Option<f64>>)> {
     let names = Names::of(summary);
     let metrics: HashMap<String, Option<f64>> = metrics(summary).into_iter().collect();
-    let full = |part: Part, index: usize, what: &str| match part {
-        Part::Flow => format!("flows.{}.{what}", names.flows[index].0),
-        Part::Link => format!("links.{}.{what}", names.links[index]),
+    let full = |part: Part, index: usize, what: &str| {
+        format!("{}.{}.{what}", ["flows", "links"][part as usize], names.0[part as usize][index].0)
     };
-    let count = |part| if part == Part::Flow { names.flows.len() } else { names.links.len() };
-    let known =
-        |part, what: &str| (0..count(part)).any(|index| metrics.contains_key(&full(part, index, what)));
+    let known = |part: Part, what: &str| {
+        (0..names.0[part as usize].len()).any(|index| metrics.contains_key(&full(part, index, what)))
+    };
+    let of = |part, index: &usize, what: &str| metrics.get(&full(part, *index, what)).copied().flatten();
     match split(path, &names, &known) {
-        Some((part, found, what)) => combined(
-            what,
-            found.iter().map(|index| metrics.get(&full(part, *index, what)).copied().flatten()),
-        ),
-        None => metrics.get(path).copied().flatten(),
+        Some((part, found, what)) => Some((what, found.iter().map(|index| of(part, index, what)).collect())),
+        None => metrics.get(path).map(|value| ("", vec![*value])),
     }
 }
 
@@ -179,7 +151,7 @@ pub(crate) fn series(path: &str, run: &Run) -> Option<Vec<f64>> {
 
 fn has_series(names: &Names, part: Part, what: &str) -> bool {
     match (part, what.strip_prefix("backlog_kb.")) {
-        (Part::Flow, _) => OF_FLOWS.contains(&what) || phase(what).is_some(),
+        (Part::Flow, _) => is_in(OF_FLOWS, what) || phase(what).is_some(),
         (Part::Link, Some(flow)) => !names.select(Part::Flow, flow).is_empty(),
         (Part::Link, None) => OF_LINKS.contains(&what),
     }
@@ -268,24 +240,24 @@ fn probe_alpha(phase: &[i8], pacing_gain: &[f32]) -> Vec<f64> {
 }
 
 /// Whether the path leads to something, told before anything runs: what is wrong, and what to do.
-pub(crate) fn check(measure: &Measure, source: &Source) -> Result<(), (String, String)> {
+pub(crate) fn check(measure: &Measure, source: &Planned) -> Result<(), (String, String)> {
     let of = measure.of.as_str();
     match source {
-        Source::Model { name, .. } => check_model(of, name),
-        Source::Table { path, filters } => {
+        Planned::Model((name, _)) => check_model(of, name),
+        Planned::Table { path, filters } => {
             let column = of.strip_prefix("table.");
             let column =
                 column.ok_or_else(|| (format!("a table has no `{of}`"), "write table.COLUMN".into()))?;
-            table(path, filters, column).map(drop).map_err(|error| (error.to_string(), String::new()))
+            table(path, filters, column).map(drop).map_err(|error| (error, String::new()))
         }
-        Source::Cell { columns, .. } => {
+        Planned::Cell { columns, .. } => {
             let is_column = |name| columns.iter().any(|column| column.heading == name);
             match of.strip_prefix("table.").is_some_and(is_column) {
                 true => Ok(()),
                 false => Err((format!("a run of the table has no `{of}`"), "write table.COLUMN".into())),
             }
         }
-        Source::Scenarios(scenarios) => match scenarios.first() {
+        Planned::Runs(scenarios) => match scenarios.first() {
             Some(scenario) => check_scenario(of, measure.take.is_some(), scenario),
             None => Ok(()),
         },
@@ -309,18 +281,8 @@ fn check_scenario(of: &str, takes: bool, scenario: &Scenario) -> Result<(), (Str
     let names = Names::of(&blank);
     let metrics = metrics(&blank);
     let is_series = split(of, &names, &|part, what| has_series(&names, part, what)).is_some();
-    let is_number = match split(of, &names, &|_, _| true) {
-        None => OF_MEAN.contains(&of) || metrics.iter().any(|(name, _)| name == of),
-        Some(_) => split(of, &names, &|part, what| {
-            let prefix = if part == Part::Flow { "flows." } else { "links." };
-            metrics.iter().any(|(name, _)| {
-                name.strip_prefix(prefix).is_some_and(|rest| rest.ends_with(&format!(".{what}")))
-            })
-        })
-        .is_some(),
-    };
-    let flows = || names.flows.iter().map(|(name, _)| name.as_str()).take(20).collect::<Vec<_>>().join(", ");
-    let links = || names.links.join(", ");
+    let is_number = OF_MEAN.contains(&of) || metric(of, &blank).is_some();
+    let named = |part| names.all(part).take(20).collect::<Vec<_>>().join(", ");
     match (is_series, is_number, takes) {
         (true, _, true) | (_, true, false) => Ok(()),
         // a picture over time shows the series itself
@@ -328,11 +290,11 @@ fn check_scenario(of: &str, takes: bool, scenario: &Scenario) -> Result<(), (Str
         (false, true, true) => Err((format!("`{of}` is a number"), "leave `take` out".into())),
         (false, false, _) => {
             let all = metrics.iter().map(|(name, _)| name.rsplit('.').next().unwrap_or_default());
-            let all = all.chain(OF_FLOWS).chain(OF_LINKS);
+            let all = all.chain(OF_FLOWS.split(' ')).chain(OF_LINKS);
             let last = of.rsplit('.').next().unwrap_or_default();
             let meant = fairpace_cc::nearest(last, all).filter(|meant| *meant != last);
             let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
-            let help = format!("{meant}its flows are {}; its links {}", flows(), links());
+            let help = format!("{meant}its flows are {}; its links {}", named(Part::Flow), named(Part::Link));
             Err((format!("a run of this scenario has no `{of}`"), help))
         }
     }
@@ -352,25 +314,16 @@ fn blank(scenario: &Scenario) -> Summary {
         ..LinkSummary::default()
     };
     Summary {
-        schema: String::new(),
-        on: String::new(),
-        commit: String::new(),
-        seed: 0,
-        scenario: ScenarioId { title: String::new(), hash: String::new() },
-        window_s: [0.0; 2],
         flows: scenario.flows.iter().map(flow).collect(),
         links: scenario.links.iter().map(link).collect(),
-        jain: None,
-        convergence_s: None,
-        max_min_distance: None,
-        cost: fairpace_results::Cost { wall_s: f64::NAN, cpu_s: f64::NAN, data_packets: 0 },
+        ..Summary::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::tests as sample;
 
     #[test]
     fn numbers_are_found_by_name_number_group_and_algorithm() {

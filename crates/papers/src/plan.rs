@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::figure::{Arguments, Base, Figure, Measure, Point, RunPlan};
 use crate::paths;
 use crate::sheet::Sheet;
-use crate::source::Source;
+use crate::source::Planned;
 use crate::table;
 use crate::tables::Tables;
 
@@ -31,7 +31,7 @@ pub struct Case {
     /// Index of the point; 0 without a sweep.
     pub point: usize,
     /// What it is.
-    pub source: Source,
+    pub source: Planned,
 }
 
 impl Plan {
@@ -57,7 +57,7 @@ impl Plan {
                 let own = run.set.iter().chain(point.into_iter().flat_map(|point| &point.set));
                 let builder = Builder { sheet, target, key: &key };
                 let source = match (is_scenario, is_cell) {
-                    (true, _) => builder.scenarios(run, own, &changes).map(Source::Scenarios),
+                    (true, _) => builder.scenarios(run, own, &changes).map(Planned::Runs),
                     (_, true) => builder.cell(run, own, &changes),
                     _ => other(sheet, base, run, own, &key),
                 };
@@ -74,7 +74,7 @@ impl Plan {
 
     /// All its scenarios, in order.
     pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
-        self.cases.iter().flat_map(|case| case.source.scenarios())
+        self.cases.iter().flat_map(|case| case.source.runs())
     }
 
     /// SHA-256 over everything that it runs, in hex.
@@ -161,26 +161,21 @@ struct Changes<'a> {
 impl<'a> Changes<'a> {
     fn of(sheet: &'a Sheet, base: &'a Base, target: Target, short: bool) -> Self {
         let figure = &sheet.figure;
-        let (mut runs, mut at): (Vec<&[String]>, Vec<&[String]>) = (vec![], vec![]);
-        let (mut sets, mut seeds, mut possible) = (vec![], None, true);
-        if target == Target::Testbed {
-            possible = figure.kernel.is_some();
-            if let Some(kernel) = &figure.kernel {
-                runs.push(&kernel.runs);
-                at.push(&kernel.at);
-                sets.extend(&kernel.set);
-                seeds = Some(kernel.repeats);
-            }
-        }
-        if short {
-            at.push(&figure.short.at);
-            sets.extend(&figure.short.set);
-            seeds = Some(1);
-        }
+        let kernel = figure.kernel.as_ref().filter(|_| target == Target::Testbed);
+        let quick = Some(&figure.short).filter(|_| short);
+        let at = kernel.map(|of| &of.at).into_iter().chain(quick.map(|of| &of.at));
+        let sets = kernel.map(|of| &of.set).into_iter().chain(quick.map(|of| &of.set));
         // real hosts are as they are
         let hosts = sheet.hosts.iter().filter(|_| target == Target::Simulator);
-        let before = hosts.chain(&base.set).collect();
-        Self { runs, at, before, sets, seeds, possible, short }
+        Self {
+            runs: kernel.map(|of| &of.runs[..]).into_iter().collect(),
+            at: at.map(|at| &at[..]).collect(),
+            before: hosts.chain(&base.set).collect(),
+            sets: sets.flatten().collect(),
+            seeds: quick.map(|_| 1).or(kernel.map(|of| of.repeats)),
+            possible: target == Target::Simulator || kernel.is_some(),
+            short,
+        }
     }
 
     /// Models and tables cost nothing, and what is measured may be compared to them. A run that is not in the
@@ -209,7 +204,7 @@ fn lacks(base: &Base, wrong: &Invalid) -> bool {
 }
 
 fn points(run: &RunPlan) -> impl Iterator<Item = (usize, Option<&Point>)> {
-    let sweep = run.sweep.iter().flat_map(|sweep| sweep.points.iter().map(Some));
+    let sweep = run.points().iter().map(Some);
     let once = run.sweep.is_none().then_some(None);
     sweep.chain(once).enumerate()
 }
@@ -270,7 +265,7 @@ impl Builder<'_> {
         run: &RunPlan,
         own: impl Iterator<Item = &'s String>,
         changes: &Changes<'_>,
-    ) -> Result<Source, Invalid> {
+    ) -> Result<Planned, Invalid> {
         let path = self.sheet.file(&run.table).ok_or_else(|| self.one("its table is gone"))?;
         let places: Vec<String> = own.cloned().collect();
         let experiment = Tables::of_csv_file(&path, &places)?;
@@ -283,7 +278,7 @@ impl Builder<'_> {
         };
         let builder = Builder { sheet: &experiment.sheet, ..*self };
         let scenarios = builder.scenarios(run, run.set.iter().chain(&point.set), changes)?;
-        Ok(Source::Cell { columns: experiment.tables[0].columns.clone(), scenarios })
+        Ok(Planned::Cell { columns: experiment.tables[0].columns.clone(), runs: scenarios })
     }
 
     fn sets<'s>(&self, sets: impl Iterator<Item = &'s String>) -> Result<Vec<Set>, Invalid> {
@@ -313,7 +308,7 @@ fn other<'s>(
     run: &RunPlan,
     own: impl Iterator<Item = &'s String>,
     key: &str,
-) -> Result<Source, Invalid> {
+) -> Result<Planned, Invalid> {
     let wrong = |message: String, help: &str| sheet.source.invalid("wrong-argument", key, message, help);
     let mut pairs = BTreeMap::new();
     for set in own {
@@ -324,7 +319,7 @@ fn other<'s>(
         let name = run.table_on(base);
         let help = "make it, or put the base with the reason under `no_base`";
         let path = sheet.file(&name).ok_or_else(|| wrong(format!("there is no table `{name}`"), help))?;
-        return Ok(Source::Table { path, filters: pairs.into_iter().collect() });
+        return Ok(Planned::Table { path, filters: pairs.into_iter().collect() });
     }
     let argument = |(name, value): (String, String)| match value.parse::<f64>() {
         Ok(number) => Ok((name, number)),
@@ -345,5 +340,5 @@ fn other<'s>(
         let message = format!("the model `{}` has no argument `{strange}`", run.model);
         return Err(wrong(message, &format!("it has {}", known.join(", "))));
     }
-    Ok(Source::Model { name: run.model.clone(), arguments })
+    Ok(Planned::Model((run.model.clone(), arguments)))
 }

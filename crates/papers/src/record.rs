@@ -98,14 +98,14 @@ impl Numbers {
     }
 }
 
-/// A published value beside ours.
+/// A published value or a relation beside what was measured of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compared {
-    /// Ours.
+    /// Ours: of a relation left and right side, or each point along a sweep.
     pub numbers: Numbers,
     /// What that says.
     pub finding: Finding,
-    /// Runs that change a suspected cause, in the order of [`Value::causes`](crate::figure::Value::causes).
+    /// Of a value, runs that change a suspected cause, in the order of [`Value::causes`](crate::figure::Value::causes).
     pub tried: Vec<Tried>,
 }
 
@@ -124,15 +124,6 @@ pub struct Tried {
     pub numbers: Numbers,
     /// What the change did.
     pub moved: Moved,
-}
-
-/// A relation with what was measured of it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Held {
-    /// Left and right side, or each point along a sweep.
-    pub numbers: Numbers,
-    /// What that says.
-    pub finding: Finding,
 }
 
 /// A drawn line: as many of each.
@@ -172,9 +163,16 @@ pub struct Measured {
     /// One per value of the figure, in its order.
     pub values: Vec<Compared>,
     /// One per relation.
-    pub shapes: Vec<Held>,
+    pub shapes: Vec<Compared>,
     /// Pictures; of the simulator only while its runs are kept.
     pub pictures: Vec<Picture>,
+}
+
+impl Measured {
+    /// Of its values, then of its shapes.
+    pub fn findings(&self) -> impl Iterator<Item = Finding> {
+        self.values.iter().map(|of| of.finding).chain(self.shapes.iter().map(|of| of.finding))
+    }
 }
 
 /// Who measured, and what it took.

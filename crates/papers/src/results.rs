@@ -66,15 +66,13 @@ impl Quick {
     /// Of a figure that was just run.
     #[must_use]
     pub fn of(figure: &Figure, measured: &Measured) -> Self {
-        let values = figure.values.iter().zip(&measured.values).map(|(value, of)| (&value.what, of.finding));
-        let shapes = figure.shapes.iter().zip(&measured.shapes).map(|(shape, of)| (&shape.what, of.finding));
-        let all = values.chain(shapes).filter(|(_, finding)| *finding != Finding::NotMeasured);
-        let all: Vec<(&String, Finding)> = all.collect();
+        let all = figure.checks().map(|(what, ..)| what).zip(measured.findings());
+        let all: Vec<_> = all.filter(|(_, finding)| *finding != Finding::NotMeasured).collect();
         let fails = all.iter().filter(|(_, finding)| *finding != Finding::Holds);
         Self {
             verdict: measured.verdict,
             measured: all.len(),
-            fails: fails.map(|(what, _)| (*what).clone()).collect(),
+            fails: fails.map(|(what, _)| (*what).to_owned()).collect(),
         }
     }
 }

@@ -35,7 +35,6 @@ pub struct RunPlan {
     #[serde(default)]
     pub set: Vec<String>,
     /// One axis.
-    #[serde(default)]
     pub sweep: Option<Sweep>,
     /// In place of a source and a sweep: those of this run, which is above. `set` comes after its own.
     #[serde(default)]
@@ -83,6 +82,11 @@ pub(crate) fn expand(runs: &mut [RunPlan]) {
 }
 
 impl RunPlan {
+    /// The points of its sweep; none without one.
+    pub(crate) fn points(&self) -> &[Point] {
+        self.sweep.as_ref().map_or(&[], |sweep| &sweep.points)
+    }
+
     /// Its table on a base: that of another base than the first has the base's name at the end of its own,
     /// "grid-jumbo.csv.gz".
     pub(crate) fn table_on(&self, base: &Base) -> String {

@@ -42,8 +42,7 @@ impl Table {
     fn rows<'a>(&'a self, figure: &'a Figure) -> impl Iterator<Item = (&'a RunPlan, &'a str, &'a str)> {
         let runs = self.rows.iter().filter_map(|name| figure.runs.iter().find(|run| run.name == *name));
         let points = runs.flat_map(|run| {
-            let points =
-                run.sweep.iter().flat_map(|sweep| sweep.points.iter().map(|point| point.at.as_str()));
+            let points = run.points().iter().map(|point| point.at.as_str());
             points.chain(run.sweep.is_none().then_some("")).map(move |at| (run, at))
         });
         points.flat_map(|(run, at)| {

@@ -1,24 +1,21 @@
-//! Where the numbers of a run come from.
+//! Where the numbers of a run come from, before and after it ran.
 
 use std::path::{Path, PathBuf};
 
+use fairpace_results::Run;
 use fairpace_scenario::Scenario;
 
 use crate::figure::Arguments;
+use crate::models::Output;
 use crate::tables::Column;
 
-/// Where a run's numbers come from.
+/// Where a run's numbers come from, with scenarios or runs, and a model or its results.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Source {
-    /// One scenario with several seeds.
-    Scenarios(Vec<Scenario>),
+pub enum Source<R, M> {
+    /// One per seed.
+    Runs(Vec<R>),
     /// Equations.
-    Model {
-        /// Its name in `fairpace-models`.
-        name: String,
-        /// Its arguments.
-        arguments: Arguments,
-    },
+    Model(M),
     /// Rows of a table.
     Table {
         /// The CSV file.
@@ -31,29 +28,54 @@ pub enum Source {
         /// Of the table.
         columns: Vec<Column>,
         /// One per seed.
-        scenarios: Vec<Scenario>,
+        runs: Vec<R>,
     },
 }
 
-impl Source {
+/// What is planned: scenarios, or the name of a model in [`crate::models`] and its arguments.
+pub type Planned = Source<Scenario, (String, Arguments)>;
+/// What it gave.
+pub type Gave = Source<Run, Output>;
+
+impl<R, M> Source<R, M> {
+    /// What has to be run, or was.
+    #[must_use]
+    pub fn runs(&self) -> &[R] {
+        match self {
+            Self::Runs(runs) | Self::Cell { runs, .. } => runs,
+            Self::Model { .. } | Self::Table { .. } => &[],
+        }
+    }
+}
+
+impl Planned {
     /// What decides its numbers beside the program: scenarios with seeds, arguments, or rows. `table` gives a
     /// table's content in short.
     pub(crate) fn identity(&self, table: &mut dyn FnMut(&Path) -> String) -> String {
         match self {
-            Self::Scenarios(scenarios) | Self::Cell { scenarios, .. } => {
+            Self::Runs(scenarios) | Self::Cell { runs: scenarios, .. } => {
                 scenarios.iter().map(|of| format!("{} {}\n", of.hash, of.seed)).collect()
             }
-            Self::Model { name, arguments } => format!("{name} {arguments:?}\n"),
+            Self::Model((name, arguments)) => format!("{name} {arguments:?}\n"),
             Self::Table { path, filters } => format!("{} {filters:?}\n", table(path)),
         }
     }
 
-    /// What has to be run.
-    #[must_use]
-    pub fn scenarios(&self) -> &[Scenario] {
-        match self {
-            Self::Scenarios(scenarios) | Self::Cell { scenarios, .. } => scenarios,
-            Self::Model { .. } | Self::Table { .. } => &[],
-        }
+    /// What it gave. `run` finds the finished run of a scenario.
+    ///
+    /// # Errors
+    /// A run is missing, or a model refuses its arguments: a message.
+    pub(crate) fn gave(&self, run: impl Fn(&Scenario) -> Option<Run>) -> Result<Gave, String> {
+        let runs = self.runs().iter().map(run).collect::<Option<Vec<_>>>();
+        let runs = runs.ok_or("a finished run is gone from the store: run the same command again")?;
+        Ok(match self.clone() {
+            Self::Runs(_) => Gave::Runs(runs),
+            Self::Cell { columns, .. } => Gave::Cell { columns, runs },
+            Self::Table { path, filters } => Gave::Table { path, filters },
+            Self::Model((name, arguments)) => {
+                let output = crate::models::evaluate(&name, &arguments);
+                Gave::Model(output.map_err(|error| error.to_string())?)
+            }
+        })
     }
 }

@@ -4,48 +4,13 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 
 /// The operating system in the header of gzip: "unknown" (RFC 1952, section 2.3.1).
 const NO_SYSTEM: u8 = 255;
-
-/// Why a table says nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// It cannot be read, or is no CSV.
-    #[error("cannot read the table {}: {source}", path.display())]
-    Unreadable {
-        /// Which table.
-        path: PathBuf,
-        /// Why.
-        source: csv::Error,
-    },
-    /// It lacks a column.
-    #[error("the table {} has no column `{column}`; it has {known}", path.display())]
-    NoColumn {
-        /// Which table.
-        path: PathBuf,
-        /// What was asked for.
-        column: String,
-        /// What there is.
-        known: String,
-    },
-    /// A value is not a number.
-    #[error("line {line} of the table {}: `{value}` in column `{column}` is no number", path.display())]
-    NotANumber {
-        /// Which table.
-        path: PathBuf,
-        /// Where, from 1.
-        line: u64,
-        /// In which column.
-        column: String,
-        /// As written.
-        value: String,
-    },
-}
 
 /// The text of a table.
 ///
@@ -94,28 +59,28 @@ const MEAN: &str = "mean";
 ///
 /// # Errors
 /// When the table cannot be read, lacks a column, or has something else than a number in `column` of such a
-/// row.
-pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<Vec<f64>, Error> {
-    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+/// row: a message.
+pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<Vec<f64>, String> {
+    let name = path.display();
+    let unreadable = |error: csv::Error| format!("cannot read the table {name}: {error}");
     let text = read(path).map_err(|error| unreadable(error.into()))?;
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().map_err(unreadable)?.clone();
-    let position = |name: &str| {
-        header.iter().position(|known| known == name).ok_or_else(|| Error::NoColumn {
-            path: path.to_owned(),
-            column: name.to_owned(),
-            known: header.iter().collect::<Vec<_>>().join(", "),
+    let position = |column: &str| {
+        header.iter().position(|known| known == column).ok_or_else(|| {
+            let known = header.iter().collect::<Vec<_>>().join(", ");
+            format!("the table {name} has no column `{column}`; it has {known}")
         })
     };
     let wanted = position(column)?;
-    let columns = |of: &str| -> Result<Vec<usize>, Error> {
+    let columns = |of: &str| -> Result<Vec<usize>, String> {
         let named = filters.iter().filter(|(name, _)| name == of);
         named.flat_map(|(_, names)| names.split(',')).map(|name| position(name.trim())).collect()
     };
     let (distinct, groups) = (columns(DISTINCT)?, columns(MEAN)?);
     let filters = filters.iter().filter(|(name, _)| ![DISTINCT, MEAN].contains(&name.as_str()));
     let filters: Vec<(usize, &str)> =
-        filters.map(|(name, value)| Ok((position(name)?, value.as_str()))).collect::<Result<_, Error>>()?;
+        filters.map(|(name, value)| Ok((position(name)?, value.as_str()))).collect::<Result<_, String>>()?;
     let (mut numbers, mut seen) = (Vec::new(), HashSet::new());
     for row in reader.records() {
         let row = row.map_err(unreadable)?;
@@ -129,11 +94,9 @@ pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<
             numbers.push((fields(&groups), None));
             continue;
         }
-        let number: f64 = value.parse().map_err(|_| Error::NotANumber {
-            path: path.to_owned(),
-            line: row.position().map_or(0, csv::Position::line),
-            column: column.to_owned(),
-            value: value.to_owned(),
+        let number: f64 = value.parse().map_err(|_| {
+            let line = row.position().map_or(0, csv::Position::line);
+            format!("line {line} of the table {name}: `{value}` in column `{column}` is no number")
         })?;
         numbers.push((fields(&groups), Some(number)));
     }
@@ -173,7 +136,7 @@ mod tests {
         let path = dir.path().join("runs.csv");
         std::fs::write(&path, "cc,rate,jain\nbbr3,1gbit,0.5\nbbr3,10gbit,0.75\ncubic,1gbit,\n").unwrap();
         let filters: Vec<_> = filters.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        table(&path, &filters, column).map_err(|error| error.to_string())
+        table(&path, &filters, column)
     }
 
     #[test]

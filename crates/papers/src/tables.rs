@@ -166,8 +166,9 @@ fn check(sheet: &Sheet, page: &Path, tables: &[Table]) -> Result<(), Invalid> {
         let is_known = run.like.is_empty() || runs[..number - 1].iter().any(|other| other.name == run.like);
         let (key, message) = (format!("run.{number}.like"), format!("above it is no run `{}`", run.like));
         wrong.unless(is_known, "unknown-run", &key, message, &help);
-        let points = || run.sweep.iter().flat_map(|sweep| &sweep.points);
-        if let Some(place) = run.only.iter().find(|place| !points().any(|point| point.on.contains(place))) {
+        if let Some(place) =
+            run.only.iter().find(|place| !run.points().iter().any(|point| point.on.contains(place)))
+        {
             let (key, message) =
                 (format!("run.{number}.only"), format!("no point of the run is at `{place}`"));
             wrong.add("impossible", &key, message, "write places of its axes, as \"rate=1gbit\"");

@@ -1,48 +1,40 @@
 //! How many checks of each kind hold.
 
-use crate::figure::Figure;
+use std::iter::repeat;
+
+use crate::figure::{Claimed, Figure};
 use crate::record::{Finding, Measured};
 
-/// Findings of one kind of check.
+/// How many checks of one kind have each finding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// That hold.
-    pub hold: u32,
-    /// That are open.
-    pub open: u32,
-    /// That are contradicted.
-    pub contradicted: u32,
-    /// That were not measured.
-    pub not_measured: u32,
-}
+pub struct Tally([u32; 4]);
 
 impl Tally {
     fn count(&mut self, finding: Finding) {
-        *match finding {
-            Finding::Holds => &mut self.hold,
-            Finding::Open => &mut self.open,
-            Finding::Contradicted => &mut self.contradicted,
-            Finding::NotMeasured => &mut self.not_measured,
-        } += 1;
+        self.0[finding as usize] += 1;
     }
 
-    /// That were measured.
+    /// That have this finding.
     #[must_use]
-    pub fn measured(self) -> u32 {
-        self.hold + self.open + self.contradicted
+    pub fn of(self, finding: Finding) -> u32 {
+        self.0[finding as usize]
     }
 
     /// All of them.
     #[must_use]
     pub fn all(self) -> u32 {
-        self.measured() + self.not_measured
+        self.0.iter().sum()
     }
 }
 
 impl std::fmt::Display for Tally {
     /// "7 of 9"; a dash without any.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.all() == 0 { f.pad("–") } else { write!(f, "{} of {}", self.hold, self.all()) }
+        if self.all() == 0 {
+            f.pad("–")
+        } else {
+            write!(f, "{} of {}", self.of(Finding::Holds), self.all())
+        }
     }
 }
 
@@ -50,12 +42,7 @@ impl std::ops::Add for Tally {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            hold: self.hold + other.hold,
-            open: self.open + other.open,
-            contradicted: self.contradicted + other.contradicted,
-            not_measured: self.not_measured + other.not_measured,
-        }
+        Self(std::array::from_fn(|finding| self.0[finding] + other.0[finding]))
     }
 }
 
@@ -77,20 +64,13 @@ impl Counted {
     #[must_use]
     pub fn of(figure: &Figure, measured: Option<&Measured>) -> Self {
         let mut counted = Self::default();
-        for (index, value) in figure.values.iter().enumerate() {
-            match value.by_construction.is_empty() {
-                true => {
-                    counted.values.count(measured.map_or(Finding::NotMeasured, |of| of.values[index].finding))
-                }
-                false => counted.by_construction += 1,
-            }
-        }
-        for (index, shape) in figure.shapes.iter().enumerate() {
-            let finding = measured.map_or(Finding::NotMeasured, |of| of.shapes[index].finding);
-            match (shape.by_construction.is_empty(), shape.ours) {
-                (false, _) => counted.by_construction += 1,
-                (true, true) => counted.ours.count(finding),
-                (true, false) => counted.shapes.count(finding),
+        let found = measured.into_iter().flat_map(Measured::findings).chain(repeat(Finding::NotMeasured));
+        for ((_, cannot_fail, claimed), finding) in figure.checks().zip(found) {
+            match claimed {
+                _ if !cannot_fail.is_empty() => counted.by_construction += 1,
+                Claimed::Value => counted.values.count(finding),
+                Claimed::Shape => counted.shapes.count(finding),
+                Claimed::Ours => counted.ours.count(finding),
             }
         }
         counted

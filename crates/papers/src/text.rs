@@ -1,30 +1,20 @@
 //! Numbers and relations as text: the same wherever they are shown.
 
 use fairpace_scenario::Target;
+use serde::Serialize;
 
 use crate::figure::{Figure, Is, Shape, Value};
 use crate::record::{Cost, Finding, Mean, Moved, Verdict};
 
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Replicated => "replicated",
-            Self::Partly => "partly replicated",
-            Self::Not => "not replicated",
-            Self::Ours => "ours",
-            Self::NotRun => "not run",
-        })
+        self.serialize(f)
     }
 }
 
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Holds => "holds",
-            Self::Open => "open",
-            Self::Contradicted => "contradicted",
-            Self::NotMeasured => "not measured",
-        })
+        self.serialize(f)
     }
 }
 

@@ -112,8 +112,7 @@ fn placed_bars<'a>(
         (at.is_empty() || point.at == *at)
             && (on == Target::Simulator || only.is_empty() || only.contains(&point.at))
     };
-    let sweep = run.and_then(|run| run.sweep.as_ref());
-    let points = sweep.map_or(&[][..], |sweep| &sweep.points).iter();
+    let points = run.into_iter().flat_map(|run| run.points());
     let points: Vec<&Point> = points.filter(measured).collect();
     let value = |i: usize| {
         let value = drawn.y.get(i).copied().flatten().filter(|y| y.is_finite())?;

@@ -84,32 +84,24 @@ fn anchor(record: &Record) -> String {
 /// A part of a page of a paper. Its links lead from the folder of all papers; the gallery has own pictures.
 fn markdown(text: &str, paper: &str) -> Markup {
     let mut is_picture = false;
-    let events = Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(|event| {
-        match &event {
-            Event::Start(Tag::Image { .. }) => is_picture = true,
-            Event::End(TagEnd::Image) => {
-                is_picture = false;
-                return None;
-            }
-            _ => {}
+    let events = Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(|event| match event {
+        Event::Start(Tag::Image { .. }) => {
+            is_picture = true;
+            None
         }
-        match event {
-            _ if is_picture => None,
-            Event::Html(text) | Event::InlineHtml(text) if text.trim_start().starts_with("<!--") => {
-                let _ = text;
-                None
-            }
-            Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
-            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-                let dest_url = if dest_url.contains("://") {
-                    dest_url
-                } else {
-                    CowStr::from(format!("{paper}/{dest_url}"))
-                };
-                Some(Event::Start(Tag::Link { link_type, dest_url, title, id }))
-            }
-            other => Some(other),
+        Event::End(TagEnd::Image) => {
+            is_picture = false;
+            None
         }
+        _ if is_picture => None,
+        Event::Html(text) | Event::InlineHtml(text) => {
+            (!text.trim_start().starts_with("<!--")).then_some(Event::Text(text))
+        }
+        Event::Start(Tag::Link { link_type, dest_url, title, id }) if !dest_url.contains("://") => {
+            let dest_url = CowStr::from(format!("{paper}/{dest_url}"));
+            Some(Event::Start(Tag::Link { link_type, dest_url, title, id }))
+        }
+        other => Some(other),
     });
     let mut out = String::new();
     pulldown_cmark::html::push_html(&mut out, events);

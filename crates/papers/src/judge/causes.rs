@@ -5,16 +5,12 @@ use crate::figure::{Figure, Is, Value};
 use crate::measure::{Measurement, Outcomes};
 use crate::record::{Compared, Finding, Mean, Moved, Tried};
 
-/// The value under each change. The quick version, which leaves such runs out, has none.
-pub(super) fn measure(outcomes: &Outcomes<'_>, value: &Value) -> Vec<Tried> {
-    let numbers = |measured: Option<Measurement>| measured.map(Measurement::numbers).unwrap_or_default();
-    let tried = value.causes.iter().map(|cause| numbers(outcomes.measure(&cause.measure)));
-    tried.map(|numbers| Tried { numbers, ..Tried::default() }).collect()
-}
-
-/// The same of a place that measures no causes.
-pub(super) fn untried(value: &Value) -> Vec<Tried> {
-    vec![Tried::default(); value.causes.len()]
+/// The value under each change; none where the value itself is not measured. The quick version, which leaves
+/// such runs out, has none either.
+pub(super) fn measure(outcomes: &Outcomes<'_>, value: &Value, is_measured: bool) -> Vec<Tried> {
+    let tried = value.causes.iter().map(|cause| outcomes.measure(&cause.measure).filter(|_| is_measured));
+    let numbers = tried.map(|found| found.map(Measurement::numbers).unwrap_or_default());
+    numbers.map(|numbers| Tried { numbers, ..Tried::default() }).collect()
 }
 
 /// Sets what each change did.

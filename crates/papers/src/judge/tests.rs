@@ -43,20 +43,20 @@ fn gave(run: usize, point: usize, v: f64) -> Outcome {
 }
 
 /// What a place measured, without its pictures.
-fn unjudged(on: Target, (values, shapes): (Vec<Compared>, Vec<Held>)) -> Measured {
+fn unjudged(on: Target, (values, shapes): (Vec<Compared>, Vec<Compared>)) -> Measured {
     let (base, cost, verdict) = (String::new(), Cost::default(), Verdict::NotRun);
     Measured { on, base, cost, verdict, values, shapes, pictures: vec![] }
 }
 
 /// Numbers with their findings, and the verdict.
-fn judge(outcomes: &Outcomes<'_>, on: Target, rule: Rule) -> (Vec<Compared>, Vec<Held>, Verdict) {
+fn judge(outcomes: &Outcomes<'_>, on: Target, rule: Rule) -> (Vec<Compared>, Vec<Compared>, Verdict) {
     let mut measured = unjudged(on, numbers(outcomes, on));
     find(outcomes.figure, rule, &mut measured);
     (measured.values, measured.shapes, measured.verdict)
 }
 
 /// The figure with `m` at `m` and the points of `s` from the first on.
-fn judged(parts: &str, m: f64, s: &[f64]) -> (Vec<Compared>, Vec<Held>, Verdict) {
+fn judged(parts: &str, m: f64, s: &[f64]) -> (Vec<Compared>, Vec<Compared>, Verdict) {
     let figure = figure(parts);
     let sweep = s.iter().enumerate().map(|(point, v)| gave(1, point, *v));
     let all: Vec<Outcome> = [gave(0, 0, m)].into_iter().chain(sweep).collect();
@@ -253,7 +253,8 @@ fn what_is_ours_or_cannot_fail_is_found_and_not_counted() {
     let measured = unjudged(Target::Simulator, (values, shapes));
     let counted = Counted::of(&figure(&both), Some(&measured));
     assert_eq!((counted.values.all(), counted.shapes.all(), counted.by_construction), (0, 0, 1));
-    assert_eq!((counted.ours.hold, counted.ours.contradicted), (0, 1));
+    let found = [Finding::Holds, Finding::Contradicted].map(|finding| counted.ours.of(finding));
+    assert_eq!(found, [0, 1]);
     assert_eq!(judged(&format!("{}\n{ours}", value("tolerance = 5")), 50.0, &[]).2, Verdict::Replicated);
 }
 
@@ -300,7 +301,7 @@ fn what_was_not_run_is_not_judged() {
 }
 
 /// The figure with `m` and the points of `s` read from a table that has rows of some of them.
-fn judged_by_table(parts: &str, rows: &str) -> (Vec<Compared>, Vec<Held>, Verdict) {
+fn judged_by_table(parts: &str, rows: &str) -> (Vec<Compared>, Vec<Compared>, Verdict) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("runs.csv");
     std::fs::write(&path, format!("of,v\n{rows}")).unwrap();

@@ -4,7 +4,7 @@ use crate::support::{figure, line, measure, measured, papers, plot, shape};
 use fairpace_papers::figure::{Along, Base, Cause, Is, Kind, Line, Measure, RunPlan, Value};
 use fairpace_papers::gallery::page;
 use fairpace_papers::record::{
-    Compared, Drawn, Finding, Held, Mean, Moved, Numbers, PaperRecords, Picture, Record, Tried, Verdict,
+    Compared, Drawn, Finding, Mean, Moved, Numbers, PaperRecords, Picture, Record, Tried, Verdict,
 };
 use fairpace_scenario::Target;
 use proptest::collection::vec;
@@ -468,7 +468,7 @@ proptest! {
         }
         for (ours, finding, along) in shapes {
             of.shapes.push(shape(&words, along));
-            held.push(Held { numbers: Numbers { ours, complete: true }, finding });
+            held.push(Compared { numbers: Numbers { ours, complete: true }, finding, tried: Vec::new() });
         }
         let place = |on: Target| {
             let mut one =

@@ -5,7 +5,7 @@ use fairpace_papers::figure::Kernel;
 use fairpace_papers::front;
 use fairpace_papers::load::QUESTIONS;
 use fairpace_papers::page::page;
-use fairpace_papers::record::{Finding, Held, PaperRecords};
+use fairpace_papers::record::{Compared, Finding, PaperRecords};
 
 fn front_page(papers: &[PaperRecords]) -> String {
     front::tables(papers).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -68,7 +68,7 @@ fn a_bar_ends_no_cell_and_a_relation_has_its_numbers() {
     let record = papers[0].records.iter_mut().find(|record| record.id == "fig15").unwrap();
     record.figure.shapes[1].what = "one | two".into();
     record.figure.shapes.push(shape("three", None));
-    record.measured.iter_mut().for_each(|of| of.shapes.push(Held::default()));
+    record.measured.iter_mut().for_each(|of| of.shapes.push(Compared::default()));
     record.measured[0].shapes[1].finding = Finding::Contradicted;
     let page = page(&papers[0]);
     let row = line(&page, "| one \\| two |");

@@ -105,20 +105,15 @@ pub(super) fn finished(
         for value in &figure.values {
             let published = format!("{} {}", short(value.published), value.unit);
             let mean = value.ours.map_or_else(|| "-".to_owned(), text::mean);
-            let row = [String::new(), value.what.to_owned(), published, mean, value.finding.to_string()];
-            lines.add_row(row);
+            lines.add_row([String::new(), value.what.to_owned(), published, mean, value.finding.to_string()]);
         }
         for shape in &figure.shapes {
             let means: Vec<String> = shape.ours.iter().map(|mean| short(mean.mean)).collect();
             let means = if means.len() > 4 { String::new() } else { means.join(", ") };
-            let row = [String::new(), shape.what.to_owned(), kind(shape), means, shape.finding.to_string()];
-            lines.add_row(row);
+            let kind = if shape.ours_alone { "ours" } else { "shape" };
+            let kind = kind.to_owned(); // in place of a published number
+            lines.add_row([String::new(), shape.what.to_owned(), kind, means, shape.finding.to_string()]);
         }
     }
     out.text(&table::text(&lines))
-}
-
-/// In place of a published number.
-fn kind(shape: &RanShape<'_>) -> String {
-    if shape.ours_alone { "ours" } else { "shape" }.to_owned()
 }

@@ -4,7 +4,7 @@ use fairpace_papers::figure::{
     Base, Figure, Hosts, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value,
 };
 use fairpace_papers::record::{
-    Compared, Cost, Drawn, Finding, Held, Mean, Measured, Numbers, PaperRecords, Picture, Record, Verdict,
+    Compared, Cost, Drawn, Finding, Mean, Measured, Numbers, PaperRecords, Picture, Record, Verdict,
 };
 use fairpace_scenario::Target;
 
@@ -94,7 +94,7 @@ pub(crate) fn measured(
     on: Target,
     verdict: Verdict,
     values: Vec<Compared>,
-    shapes: Vec<Held>,
+    shapes: Vec<Compared>,
     lines: Vec<Vec<Drawn>>,
     kinds: &[Kind],
 ) -> Measured {
@@ -134,8 +134,8 @@ fn finding(holds: bool) -> Finding {
     if holds { Finding::Holds } else { Finding::Contradicted }
 }
 
-fn held(ours: Vec<Mean>, holds: bool) -> Held {
-    Held { numbers: Numbers { ours, complete: true }, finding: finding(holds) }
+fn held(ours: Vec<Mean>, holds: bool) -> Compared {
+    Compared { numbers: Numbers { ours, complete: true }, finding: finding(holds), tried: Vec::new() }
 }
 
 fn compared(ours: Mean, holds: bool) -> Compared {
