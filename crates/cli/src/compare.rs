@@ -1,12 +1,9 @@
 //! `fairpace compare`: several algorithms on one path, one run each.
 
-use fairpace_cli_core::args::Global;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host;
-use fairpace_cli_core::output::Output;
 use fairpace_cli_core::summary;
-use fairpace_results::Run;
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Scenario, Target};
 
@@ -39,7 +36,12 @@ pub(crate) fn run(args: &CompareArgs, Call { global, signals, out }: Call<'_>) -
         out.line(&headline(&scenarios, args.on))?;
     }
     out.text(&summary::of_comparison(&runs))?;
-    notes(&runs, &labels, global, out)
+    for (run, label) in runs.iter().zip(&labels).filter(|_| !global.quiet) {
+        for note in &run.notes {
+            out.line(&format!("note on {label}: {note}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// The path that the runs share.
@@ -62,16 +64,4 @@ fn headline(scenarios: &[Scenario], target: Target) -> String {
         format!("{} with {}", flow.cc, set.join(", "))
     }));
     parts.join("; ") + "\n"
-}
-
-fn notes(runs: &[Run], labels: &[String], global: Global, out: &mut Output) -> Result<(), Failure> {
-    if global.quiet {
-        return Ok(());
-    }
-    for (run, label) in runs.iter().zip(labels) {
-        for note in &run.notes {
-            out.line(&format!("note on {label}: {note}"))?;
-        }
-    }
-    Ok(())
 }
