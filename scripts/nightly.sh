@@ -23,7 +23,7 @@ logs=${CARGO_TARGET_DIR:-target}/nightly
 list="\
 swarm         10   20,000 random scenarios, checked for what must hold of any
 abuse         60   hostile input for an hour
-faults         3   every bad algorithm against every criterion: what evaluation/bad lists, exactly
+long           5   tests that CI leaves out: every bad algorithm against every criterion, every figure in its short version
 fuzz          50   libFuzzer on parsers and algorithms, 5 minutes each
 soak          15   an administrator's commands for 10 minutes, with 1,000 connections
 kernels       25   Debian's kernels with all algorithms, also in lockdown
@@ -42,7 +42,7 @@ perform() {
 	case $1 in
 	swarm) make swarm N=20000 SEED="$seed" ;;
 	abuse) make abuse ARGS="--time 1h --seed $seed" ;;
-	faults) cargo test --quiet --locked --package fairpace --test all bad_algorithms -- --ignored ;;
+	long) cargo test --quiet --locked --package fairpace --package fairpace-dev --test all -- --ignored ;;
 	fuzz) make fuzz TIME=300 ;;
 	soak) make soak ARGS="--time 10min --seed $seed" ;;
 	kernels) make kernels ARGS="--no-page" ;;

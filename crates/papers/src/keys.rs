@@ -2,14 +2,12 @@
 //! and, for a check, of the bound. Names of runs, titles, sources and prose are not in it.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use crate::figure::{Figure, Line, Measure, Plot, Shape, Value};
 use crate::plan::Plan;
 use crate::sheet::Sheet;
-use crate::table;
 
 /// Hexadecimal digits of a key: a figure has a few hundred of them.
 const DIGITS: usize = 16;
@@ -28,12 +26,7 @@ impl Keys {
     /// The keys of what `plan` measures.
     pub(crate) fn of(sheet: &Sheet, plan: &Plan) -> Self {
         let figure = &sheet.figure;
-        let mut tables = HashMap::new();
-        let cases = plan.cases.iter().map(|case| {
-            let mut table =
-                |path: &Path| tables.entry(path.to_owned()).or_insert_with(|| digest_of(path)).clone();
-            ((case.run, case.point), case.source.identity(&mut table))
-        });
+        let cases = plan.cases.iter().map(|case| ((case.run, case.point), case.source.identity(hex)));
         let cases = Cases { figure, identities: cases.collect() };
         Self {
             values: figure.values.iter().map(|value| cases.value(value)).collect(),
@@ -43,13 +36,8 @@ impl Keys {
     }
 }
 
-/// A table that cannot be read is an error when its numbers are read.
-fn digest_of(path: &Path) -> String {
-    hex(Sha256::new_with_prefix(table::read(path).unwrap_or_default()))
-}
-
-fn hex(sum: Sha256) -> String {
-    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The runs of a figure, by what they run.
@@ -83,7 +71,7 @@ impl Cases<'_> {
     fn key(&self, measures: &[&Measure], bound: &str) -> String {
         let mut sum = Sha256::new_with_prefix(bound);
         measures.iter().for_each(|measure| self.add(measure, "", &mut sum));
-        hex(sum)[..DIGITS].to_owned()
+        hex(&sum.finalize())[..DIGITS].to_owned()
     }
 
     /// Adds a measure; without a point of its own it is at `at`, or at all points.

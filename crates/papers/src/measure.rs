@@ -8,7 +8,6 @@ use crate::paths;
 use crate::plan::Case;
 use crate::record::{Mean, Numbers};
 pub use crate::source::Gave;
-use crate::table::table;
 
 /// Significant digits of what is recorded: more than any of it bears.
 const DIGITS: usize = 5;
@@ -138,9 +137,9 @@ impl<'a> Outcomes<'a> {
         let mut values: Vec<f64> = match self.at(&measure.run, at)? {
             Gave::Runs(runs) => runs.iter().map(|run| of_run(measure, run)).collect(),
             Gave::Model(output) => vec![of_model(measure, output)],
-            Gave::Table { path, filters } => {
+            Gave::Table { table, filters } => {
                 // it was read when the figure was planned
-                let rows = table(path, filters, measure.of.strip_prefix("table.")?).unwrap_or_default();
+                let rows = table.numbers(filters, measure.of.strip_prefix("table.")?).unwrap_or_default();
                 Some(rows).filter(|rows| !rows.is_empty())?
             }
             Gave::Cell { columns, runs } => {

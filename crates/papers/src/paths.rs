@@ -12,7 +12,6 @@ use fairpace_scenario::Scenario;
 
 use crate::figure::Measure;
 use crate::source::Planned;
-use crate::table::table;
 
 /// Columns of a flow's series.
 const OF_FLOWS: &str = "goodput_mbps delivered_kb rtt_ms cwnd_pkts inflight_pkts pacing_mbps bw_mbps \
@@ -244,11 +243,11 @@ pub(crate) fn check(measure: &Measure, source: &Planned) -> Result<(), (String, 
     let of = measure.of.as_str();
     match source {
         Planned::Model((name, _)) => check_model(of, name),
-        Planned::Table { path, filters } => {
+        Planned::Table { table, filters } => {
             let column = of.strip_prefix("table.");
             let column =
                 column.ok_or_else(|| (format!("a table has no `{of}`"), "write table.COLUMN".into()))?;
-            table(path, filters, column).map(drop).map_err(|error| (error, String::new()))
+            table.numbers(filters, column).map(drop).map_err(|error| (error, String::new()))
         }
         Planned::Cell { columns, .. } => {
             let is_column = |name| columns.iter().any(|column| column.heading == name);

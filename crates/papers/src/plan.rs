@@ -1,7 +1,9 @@
 //! What a figure runs: scenarios with their seeds, models with their arguments, tables with their filters.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fairpace_experiment::Wrong;
@@ -13,7 +15,7 @@ use crate::figure::{Arguments, Base, Figure, Measure, Point, RunPlan};
 use crate::paths;
 use crate::sheet::Sheet;
 use crate::source::Planned;
-use crate::table;
+use crate::table::Rows;
 use crate::tables::Tables;
 
 /// All that a figure runs in one place.
@@ -42,7 +44,7 @@ impl Plan {
     /// What is wrong with its scenarios, arguments, or the paths of its measures.
     pub fn of(sheet: &Sheet, base: &Base, target: Target, short: bool) -> Result<Self, Invalid> {
         let changes = Changes::of(sheet, base, target, short);
-        let mut cases = Vec::new();
+        let (mut cases, mut tables) = (Vec::new(), HashMap::new());
         for (index, run) in sheet.figure.runs.iter().enumerate() {
             let is_scenario = !run.scenario.is_empty();
             let is_cell = target == Target::Testbed && !run.table.is_empty();
@@ -59,7 +61,7 @@ impl Plan {
                 let source = match (is_scenario, is_cell) {
                     (true, _) => builder.scenarios(run, own, &changes).map(Planned::Runs),
                     (_, true) => builder.cell(run, own, &changes),
-                    _ => other(sheet, base, run, own, &key),
+                    _ => other(sheet, base, run, own, &key, &mut tables),
                 };
                 if target == Target::Testbed && source.as_ref().is_err_and(|wrong| lacks(base, wrong)) {
                     return Ok(Self { cases: Vec::new() });
@@ -82,10 +84,8 @@ impl Plan {
     pub fn hash(&self) -> String {
         let mut sum = Sha256::new();
         for case in &self.cases {
-            // a table that cannot be read is an error when its numbers are read
-            let table = |path: &Path| Sha256::digest(table::read(path).unwrap_or_default()).to_vec();
             sum.update(format!("{} {}\n", case.run, case.point));
-            sum.update(case.source.identity(&mut |path| format!("{:02x?}", table(path))));
+            sum.update(case.source.identity(|digest| format!("{digest:02x?}")));
         }
         sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -301,13 +301,14 @@ impl Builder<'_> {
     }
 }
 
-/// A model or a table.
+/// A model or a table; `tables` has those that were read.
 fn other<'s>(
     sheet: &Sheet,
     base: &Base,
     run: &RunPlan,
     own: impl Iterator<Item = &'s String>,
     key: &str,
+    tables: &mut HashMap<PathBuf, Arc<Rows>>,
 ) -> Result<Planned, Invalid> {
     let wrong = |message: String, help: &str| sheet.source.invalid("wrong-argument", key, message, help);
     let mut pairs = BTreeMap::new();
@@ -319,7 +320,14 @@ fn other<'s>(
         let name = run.table_on(base);
         let help = "make it, or put the base with the reason under `no_base`";
         let path = sheet.file(&name).ok_or_else(|| wrong(format!("there is no table `{name}`"), help))?;
-        return Ok(Planned::Table { path, filters: pairs.into_iter().collect() });
+        let table = match tables.entry(path) {
+            Entry::Occupied(read) => read.into_mut(),
+            Entry::Vacant(place) => {
+                let rows = Rows::read(place.key()).map_err(|message| wrong(message, "repair the file"))?;
+                place.insert(Arc::new(rows))
+            }
+        };
+        return Ok(Planned::Table { table: Arc::clone(table), filters: pairs.into_iter().collect() });
     }
     let argument = |(name, value): (String, String)| match value.parse::<f64>() {
         Ok(number) => Ok((name, number)),

@@ -1,12 +1,13 @@
 //! Where the numbers of a run come from, before and after it ran.
 
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fairpace_results::Run;
 use fairpace_scenario::Scenario;
 
 use crate::figure::Arguments;
 use crate::models::Output;
+use crate::table::Rows;
 use crate::tables::Column;
 
 /// Where a run's numbers come from, with scenarios or runs, and a model or its results.
@@ -18,8 +19,8 @@ pub enum Source<R, M> {
     Model(M),
     /// Rows of a table.
     Table {
-        /// The CSV file.
-        path: PathBuf,
+        /// All of them.
+        table: Arc<Rows>,
         /// Columns and the values that rows must have there.
         filters: Vec<(String, String)>,
     },
@@ -49,15 +50,15 @@ impl<R, M> Source<R, M> {
 }
 
 impl Planned {
-    /// What decides its numbers beside the program: scenarios with seeds, arguments, or rows. `table` gives a
-    /// table's content in short.
-    pub(crate) fn identity(&self, table: &mut dyn FnMut(&Path) -> String) -> String {
+    /// What decides its numbers beside the program: scenarios with seeds, arguments, or rows. `digest`
+    /// writes the hash of a table.
+    pub(crate) fn identity(&self, digest: impl Fn(&[u8]) -> String) -> String {
         match self {
             Self::Runs(scenarios) | Self::Cell { runs: scenarios, .. } => {
                 scenarios.iter().map(|of| format!("{} {}\n", of.hash, of.seed)).collect()
             }
             Self::Model((name, arguments)) => format!("{name} {arguments:?}\n"),
-            Self::Table { path, filters } => format!("{} {filters:?}\n", table(path)),
+            Self::Table { table, filters } => format!("{} {filters:?}\n", digest(&table.digest)),
         }
     }
 
@@ -71,7 +72,7 @@ impl Planned {
         Ok(match self.clone() {
             Self::Runs(_) => Gave::Runs(runs),
             Self::Cell { columns, .. } => Gave::Cell { columns, runs },
-            Self::Table { path, filters } => Gave::Table { path, filters },
+            Self::Table { table, filters } => Gave::Table { table, filters },
             Self::Model((name, arguments)) => {
                 let output = crate::models::evaluate(&name, &arguments);
                 Gave::Model(output.map_err(|error| error.to_string())?)

@@ -4,10 +4,12 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use csv::StringRecord;
 use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
+use sha2::{Digest as _, Sha256};
 
 /// The operating system in the header of gzip: "unknown" (RFC 1952, section 2.3.1).
 const NO_SYSTEM: u8 = 255;
@@ -51,60 +53,80 @@ const DISTINCT: &str = "distinct";
 /// of them give one number, their mean.
 const MEAN: &str = "mean";
 
-/// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as
-/// written. Empty fields are left out; no row at all is no error. The filter `distinct=COLUMN,...` counts
-/// rows once that are the same in these columns. With `mean=seed` there is a number per seed, the mean over
-/// all rows of this seed, so that an interval over them is one over seeds. A seed of which rows are missing
-/// that another one has would be a mean of something else: it is left out.
-///
-/// # Errors
-/// When the table cannot be read, lacks a column, or has something else than a number in `column` of such a
-/// row: a message.
-pub fn table(path: &Path, filters: &[(String, String)], column: &str) -> Result<Vec<f64>, String> {
-    let name = path.display();
-    let unreadable = |error: csv::Error| format!("cannot read the table {name}: {error}");
-    let text = read(path).map_err(|error| unreadable(error.into()))?;
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header = reader.headers().map_err(unreadable)?.clone();
-    let position = |column: &str| {
-        header.iter().position(|known| known == column).ok_or_else(|| {
-            let known = header.iter().collect::<Vec<_>>().join(", ");
-            format!("the table {name} has no column `{column}`; it has {known}")
-        })
-    };
-    let wanted = position(column)?;
-    let columns = |of: &str| -> Result<Vec<usize>, String> {
-        let named = filters.iter().filter(|(name, _)| name == of);
-        named.flat_map(|(_, names)| names.split(',')).map(|name| position(name.trim())).collect()
-    };
-    let (distinct, groups) = (columns(DISTINCT)?, columns(MEAN)?);
-    let filters = filters.iter().filter(|(name, _)| ![DISTINCT, MEAN].contains(&name.as_str()));
-    let filters: Vec<(usize, &str)> =
-        filters.map(|(name, value)| Ok((position(name)?, value.as_str()))).collect::<Result<_, String>>()?;
-    let (mut numbers, mut seen) = (Vec::new(), HashSet::new());
-    for row in reader.records() {
-        let row = row.map_err(unreadable)?;
-        let field = |index: usize| row.get(index).unwrap_or_default();
-        let value = field(wanted);
-        if value.is_empty() || filters.iter().any(|(index, value)| field(*index) != *value) {
-            continue;
-        }
-        let fields = |of: &[usize]| of.iter().map(|index| field(*index).to_owned()).collect::<Vec<_>>();
-        if !distinct.is_empty() && !seen.insert(fields(&distinct)) {
-            numbers.push((fields(&groups), None));
-            continue;
-        }
-        let number: f64 = value.parse().map_err(|_| {
-            let line = row.position().map_or(0, csv::Position::line);
-            format!("line {line} of the table {name}: `{value}` in column `{column}` is no number")
-        })?;
-        numbers.push((fields(&groups), Some(number)));
+/// The rows of a table, which is read once for all numbers that a figure takes from it.
+#[derive(Debug, PartialEq)]
+pub struct Rows {
+    path: PathBuf,
+    /// SHA-256 of the text.
+    pub(crate) digest: Vec<u8>,
+    header: StringRecord,
+    records: Vec<StringRecord>,
+}
+
+impl Rows {
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no CSV: a message.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let unreadable = |error: csv::Error| format!("cannot read the table {}: {error}", path.display());
+        let text = read(path).map_err(|error| unreadable(error.into()))?;
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let header = reader.headers().map_err(unreadable)?.clone();
+        let records = reader.records().collect::<Result<_, _>>().map_err(unreadable)?;
+        Ok(Rows { path: path.to_owned(), digest: Sha256::digest(&text).to_vec(), header, records })
     }
-    Ok(if groups.is_empty() {
-        numbers.into_iter().filter_map(|(_, number)| number).collect()
-    } else {
-        means(numbers)
-    })
+
+    /// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as
+    /// written. Empty fields are left out; no row at all is no error. The filter `distinct=COLUMN,...` counts
+    /// rows once that are the same in these columns. With `mean=seed` there is a number per seed, the mean
+    /// over all rows of this seed, so that an interval over them is one over seeds. A seed of which rows are
+    /// missing that another one has would be a mean of something else: it is left out.
+    ///
+    /// # Errors
+    /// The table lacks a column, or has something else than a number in `column` of such a row: a message.
+    pub fn numbers(&self, filters: &[(String, String)], column: &str) -> Result<Vec<f64>, String> {
+        let wanted = self.position(column)?;
+        let columns = |of: &str| -> Result<Vec<usize>, String> {
+            let named = filters.iter().filter(|(name, _)| name == of);
+            named.flat_map(|(_, names)| names.split(',')).map(|name| self.position(name.trim())).collect()
+        };
+        let (distinct, groups) = (columns(DISTINCT)?, columns(MEAN)?);
+        let filters = filters.iter().filter(|(name, _)| ![DISTINCT, MEAN].contains(&name.as_str()));
+        let filters = filters.map(|(name, value)| Ok((self.position(name)?, value.as_str())));
+        let filters: Vec<(usize, &str)> = filters.collect::<Result<_, String>>()?;
+        let (mut numbers, mut seen) = (Vec::new(), HashSet::new());
+        for row in &self.records {
+            let field = |index: usize| row.get(index).unwrap_or_default();
+            let value = field(wanted);
+            if value.is_empty() || filters.iter().any(|(index, value)| field(*index) != *value) {
+                continue;
+            }
+            let fields = |of: &[usize]| of.iter().map(|index| field(*index).to_owned()).collect::<Vec<_>>();
+            if !distinct.is_empty() && !seen.insert(fields(&distinct)) {
+                numbers.push((fields(&groups), None));
+                continue;
+            }
+            let number: f64 = value.parse().map_err(|_| {
+                let line = row.position().map_or(0, csv::Position::line);
+                let name = self.path.display();
+                format!("line {line} of the table {name}: `{value}` in column `{column}` is no number")
+            })?;
+            numbers.push((fields(&groups), Some(number)));
+        }
+        Ok(if groups.is_empty() {
+            numbers.into_iter().filter_map(|(_, number)| number).collect()
+        } else {
+            means(numbers)
+        })
+    }
+
+    fn position(&self, column: &str) -> Result<usize, String> {
+        self.header.iter().position(|known| known == column).ok_or_else(|| {
+            let known = self.header.iter().collect::<Vec<_>>().join(", ");
+            format!("the table {} has no column `{column}`; it has {known}", self.path.display())
+        })
+    }
 }
 
 /// The mean of each group that has as many rows as the largest one, in the order of their first rows. A row
@@ -136,7 +158,7 @@ mod tests {
         let path = dir.path().join("runs.csv");
         std::fs::write(&path, "cc,rate,jain\nbbr3,1gbit,0.5\nbbr3,10gbit,0.75\ncubic,1gbit,\n").unwrap();
         let filters: Vec<_> = filters.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        table(&path, &filters, column)
+        Rows::read(&path)?.numbers(&filters, column)
     }
 
     #[test]
@@ -176,7 +198,7 @@ mod tests {
         std::fs::write(&path, format!("seed,rate,jain,packets\n{}\n", rows.join("\n"))).unwrap();
         let read = |filters: &[(&str, &str)]| {
             let filters: Vec<_> = filters.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-            table(&path, &filters, "jain").unwrap()
+            Rows::read(&path).unwrap().numbers(&filters, "jain").unwrap()
         };
         assert_eq!(read(&[("mean", "seed")]), [0.6, 0.75], "seed 3 has no run at 10 Gbit/s");
         assert_eq!(read(&[("mean", "seed"), ("rate", "1gbit")]), [0.5, 0.6, 0.1]);

@@ -1,8 +1,11 @@
 //! The rules of the judge.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::measure::{Gave, Outcome};
 use crate::record::{Cost, Moved};
+use crate::table::Rows;
 
 /// A figure with a run `m` without a sweep and a run `s` with three points, and these parts.
 fn figure(parts: &str) -> Figure {
@@ -305,9 +308,10 @@ fn judged_by_table(parts: &str, rows: &str) -> (Vec<Compared>, Vec<Compared>, Ve
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("runs.csv");
     std::fs::write(&path, format!("of,v\n{rows}")).unwrap();
+    let rows = Arc::new(Rows::read(&path).unwrap());
     let table = |run, point, of: &str| {
         let filters = vec![("of".to_owned(), of.to_owned())];
-        Outcome { run, point, gave: Gave::Table { path: path.clone(), filters } }
+        Outcome { run, point, gave: Gave::Table { table: Arc::clone(&rows), filters } }
     };
     let figure = measured_not_computed(figure(&parts.replace("model.v", "table.v")));
     let all = [table(0, 0, "m"), table(1, 0, "a"), table(1, 1, "b"), table(1, 2, "c")];
