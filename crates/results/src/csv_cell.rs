@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-/// A spreadsheet reads a cell that begins with one of these as a formula, which may run a program (OWASP,
-/// "CSV Injection").
+/// First characters with which a spreadsheet reads a cell as a formula, which may run a program (OWASP, "CSV
+/// Injection").
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// Text as one cell of a CSV file (RFC 4180). A cell that a spreadsheet would run gets an apostrophe in
-/// front, which a spreadsheet reads as "text", and quotes. Not for numbers: a minus stays a minus.
+/// Returns `text` as a cell of a CSV file (RFC 4180). A cell that a spreadsheet would run gets an apostrophe
+/// in front, which a spreadsheet reads as "text", and quotes. Not for numbers: a negative number would get an
+/// apostrophe, too.
 #[must_use]
 pub fn csv_text(text: &str) -> Cow<'_, str> {
     let mark = if text.starts_with(FORMULA) { "'" } else { "" };

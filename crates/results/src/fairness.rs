@@ -2,12 +2,12 @@
 
 use crate::jain;
 
-/// Goodputs are compared over bins of this length, s.
+/// Length of the bins over which goodputs are compared, s.
 const BIN_S: f64 = 1.0;
-/// Shares are fair if Jain's index is at least this. Between two flows, the larger share is at most 61 %
-/// then: the delta-fairness of RFC 5166, section 2.3.3, with delta 0.23.
+/// Least Jain's index of fair shares. Between two flows, the larger share is at most 61 % then: the
+/// delta-fairness of RFC 5166, section 2.3.3, with delta 0.23.
 pub const FAIR_JAIN: f64 = 0.95;
-/// Flows have converged when their shares are fair in this many consecutive bins.
+/// Number of consecutive bins with fair shares after which flows have converged.
 const BINS: usize = 5;
 
 /// Seconds from `last_start_s` to the first of five consecutive seconds in each of which Jain's index of the
@@ -61,7 +61,7 @@ fn binned(t_s: &[f64], goodput: &[f32], from_s: f64, bins: usize) -> Vec<f64> {
 }
 
 /// The max-min fair rates: no rate can grow without reducing one that is not larger. `routes` are the indices
-/// of the links that each flow uses; `capacity` is each link's, in the unit of the result.
+/// of the links that each flow uses; `capacity` is the capacity of each link, in the unit of the result.
 ///
 /// Progressive filling computes them: all rates grow together; when a link is full, its flows stop and the
 /// others continue (Bertsekas and Gallager, Data Networks, 2nd edition, section 6.5.2). A flow without links
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A series in steps of 100 ms: for each (until, value).
+    /// Returns a series in steps of 100 ms. Each of `steps` is a value and the time until which it holds.
     fn series(steps: &[(f64, f32)], end_s: f64) -> (Vec<f64>, Vec<f32>) {
         let t_s: Vec<f64> = (1..).map(|i| f64::from(i) * 0.1).take_while(|t| *t < end_s + 0.05).collect();
         let at = |t: &f64| steps.iter().find(|(until, _)| *t < until + 0.05).map_or(0.0, |(_, x)| *x);
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(max_min_distance(&[], &[], &[1.0]), None);
     }
 
-    /// Links with their capacities, and routes over them.
+    /// Generates links with their capacities, and routes over them.
     fn networks() -> impl Strategy<Value = (Vec<Vec<u32>>, Vec<f64>)> {
         prop::collection::vec(0.1..1e4f64, 1..8).prop_flat_map(|capacity| {
             let links: Vec<u32> = (0..capacity.len() as u32).collect();

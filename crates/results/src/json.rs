@@ -9,8 +9,8 @@ use serde::ser::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io;
 
-/// Significant digits of every floating-point number, such as 87.3142 Mbit/s: more than measurements have,
-/// and fewer than the 15 where the order of summation matters.
+/// Number of significant digits of every floating-point number, such as 87.3142 Mbit/s: more than
+/// measurements have, and fewer than the 15 where the order of summation matters.
 pub const DIGITS: usize = 6;
 
 /// Returns `x` rounded to [`DIGITS`] significant digits; a negative zero becomes zero.
@@ -23,11 +23,11 @@ pub fn round(x: f64) -> f64 {
     format!("{x:.*e}", DIGITS - 1).parse().unwrap_or(x)
 }
 
-/// Indented JSON of a summary, an array of summaries, or a whole [`Run`](crate::Run), with a newline at the
-/// end.
+/// Returns indented JSON of a summary, an array of summaries, or a whole [`Run`](crate::Run), with a newline
+/// at the end.
 ///
 /// # Errors
-/// If `value` has a map whose keys are not strings. No type of this crate has one.
+/// If `value` has a map whose keys are not strings. No type of this crate has such a map.
 pub fn to_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
     let mut out = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut out, Rounded(PrettyFormatter::new())))?;
@@ -35,22 +35,23 @@ pub fn to_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// For fields of [`Cost`](crate::Cost) that [`Summary::stable_json`](crate::Summary::stable_json) leaves out.
+/// Returns NaN for the fields of [`Cost`](crate::Cost) that
+/// [`Summary::stable_json`](crate::Summary::stable_json) leaves out.
 pub(crate) fn unknown() -> f64 {
     f64::NAN
 }
 
-/// See [`unknown`].
+/// Is `x` the value of [`unknown`], NaN?
 pub(crate) fn is_unknown(x: &f64) -> bool {
     x.is_nan()
 }
 
-/// Reads a series in which `null` is NaN. serde_json writes NaN as `null` by itself.
+/// Reads a series in which `null` is NaN. serde_json itself writes NaN as `null`.
 pub(crate) fn nulls<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f32>, D::Error> {
     Ok(Vec::<Option<f32>>::deserialize(from)?.into_iter().map(|x| x.unwrap_or(f32::NAN)).collect())
 }
 
-/// [`nulls`], one level down.
+/// Reads an array of series in which `null` is NaN ([`nulls`]).
 pub(crate) fn nested_nulls<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<f32>>, D::Error> {
     struct Row(Vec<f32>);
     impl<'de> Deserialize<'de> for Row {

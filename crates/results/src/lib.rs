@@ -47,13 +47,13 @@ pub use summary::{
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the [`Summary`] format. It grows when a field is removed or changes its meaning.
+/// Version of the [`Summary`] format. The number grows when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "fairpace.summary/1";
 
-/// One run: the summary and the time series behind it.
+/// A run: its summary and its time series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// The stable record.
+    /// The summary: the stable record.
     pub summary: Summary,
     /// The time series, for the report.
     pub series: Series,
@@ -65,7 +65,7 @@ pub struct Run {
 pub trait Monitor {
     /// Reports progress, several times per second of wall-clock time.
     fn progress(&mut self, done_s: f64, total_s: f64);
-    /// Returns true once the run should end early, for example after Ctrl-C.
+    /// Returns true as soon as the run should end early, for example after Ctrl-C.
     fn stop(&self) -> bool;
 }
 

@@ -2,10 +2,10 @@
 
 use crate::{FlowSummary, Run, Summary};
 
-/// Jain's fairness index, (sum x)^2 / (n * sum x^2): 1 if all values are equal, 1/n if one has everything
-/// (Jain, Chiu, Hawe, DEC-TR-301, 1984). `None` if there is nothing to share: no value, or none above zero.
+/// Jain's fairness index, (sum x)^2 / (n * sum x^2): 1 if all values are equal, 1/n if a single value has the
+/// whole sum (Jain, Chiu, Hawe, DEC-TR-301, 1984).
 ///
-/// Values are rates or amounts. `None` also if a value is negative or not finite.
+/// Values are rates or amounts. `None` if no value is above zero, or if a value is negative or not finite.
 #[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
     // divided by the largest, neither sums nor squares leave the range of f64
@@ -15,7 +15,7 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     Some(sum * sum / (values.len() as f64 * squares))
 }
 
-/// Each value's part of their sum. `None` where [`jain`] is `None`.
+/// Returns each value's part of the sum of the values; `None` where [`jain`] is `None`.
 #[must_use]
 pub fn shares(values: &[f64]) -> Option<Vec<f64>> {
     let largest = largest(values)?;
@@ -23,7 +23,7 @@ pub fn shares(values: &[f64]) -> Option<Vec<f64>> {
     Some(values.iter().map(|x| x / largest / sum).collect())
 }
 
-/// The largest value, if it is above zero and no value is negative or not finite.
+/// The largest value. `None` if no value is above zero, or if a value is negative or not finite.
 fn largest(values: &[f64]) -> Option<f64> {
     if values.iter().any(|x| !x.is_finite() || *x < 0.0) {
         return None;
@@ -55,8 +55,8 @@ impl FlowSummary {
 }
 
 impl Run {
-    /// Checks that every vector of the series has one value per point, and that there is one series per flow
-    /// and link of the summary, or none at all.
+    /// Checks that every vector of the series has a value per point, and that there is a series per flow and
+    /// link of the summary, or no series at all.
     ///
     /// # Errors
     /// A description of the first vector of a wrong length.

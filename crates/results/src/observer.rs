@@ -1,23 +1,23 @@
 //! Live observation of a simulation: packets at links, ACKs and sender states, as plain data.
 //!
 //! The simulator takes an [`Observer`] as a type parameter. With [`NullObserver`] the compiler removes the
-//! calls, so an unobserved run pays nothing. An observer cannot change a run. `fairpace-trace` writes files
-//! from an observer.
+//! calls, so an unobserved run takes no more time. An observer cannot change a run. `fairpace-trace` writes
+//! files from an observer.
 //!
 //! The types are here, beside the record of a run, so that a writer of traces depends on this crate and not
 //! on the simulator.
 
-/// One TCP connection of a scenario.
+/// Identifies a TCP connection of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ConnectionId {
-    /// Index of its flow in the scenario.
+    /// Index of the connection's flow in the scenario.
     pub flow: u32,
-    /// Index of the connection within its flow, in order of start. A workload has many; other flows have only
-    /// 0.
+    /// Index of the connection within its flow, in order of start. Flows other than workloads have only
+    /// connection 0.
     pub index: u32,
 }
 
-/// What happens to a packet at a link.
+/// An event of a packet at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkEvent {
     /// The packet entered the queue.
@@ -44,7 +44,8 @@ pub enum EcnField {
     NotEct,
     /// ECT(0): congestion may mark the packet, in place of dropping it.
     Ect0,
-    /// ECT(1): L4S. A queue may mark the packet at a delay at which it would drop no other, RFC 9331.
+    /// ECT(1): L4S. A queue may mark the packet at a delay at which it would not drop a Classic packet, RFC
+    /// 9331.
     Ect1,
     /// CE: congestion was experienced.
     Ce,
@@ -53,45 +54,46 @@ pub enum EcnField {
 /// A packet at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// The connection that sent it.
+    /// The connection that sent the packet.
     pub connection: ConnectionId,
-    /// Length on the wire, link-layer header included.
+    /// Length of the packet on the wire, link-layer header included.
     pub bytes: u32,
-    /// Its ECN field.
+    /// ECN field of the packet.
     pub ecn: EcnField,
-    /// When it left its host, ns since the start of the run.
+    /// Time when the packet left its host, ns since the start of the run.
     pub sent_ns: u64,
-    /// What it carries.
+    /// Content of the packet.
     pub content: Content,
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// A SYN from the sender of data.
     Syn,
-    /// The ACK of a SYN-ACK from a sender that has no data to send yet.
+    /// The ACK of a SYN-ACK, from a sender that has no data to send yet.
     HandshakeAck,
-    /// One segment of data.
+    /// A segment of data.
     Data {
-        /// Number of the segment; the first of a connection is 0. A retransmission has the number of the
-        /// original.
+        /// Number of the segment; the first segment of a connection is 0. A retransmission has the number of
+        /// the original.
         seq: u64,
         /// CWR of RFC 3168: the sender has reduced its cwnd.
         cwr: bool,
-        /// PSH: the last packet of a burst of several, or of what the application has written.
+        /// PSH: the last packet of a burst of several packets, or the last of the data that the application
+        /// has written.
         push: bool,
     },
     /// A part of a frame of audio or video, in RTP over UDP.
     Datagram {
-        /// Number of the packet, over all frames; the first of a flow is 0.
+        /// Number of the packet, over all frames; the first packet of a flow is 0.
         number: u64,
     },
     /// A pure ACK.
     Ack(Ack),
 }
 
-/// An ACK.
+/// The fields of an ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ack {
     /// True for a SYN-ACK.
@@ -100,14 +102,14 @@ pub struct Ack {
     pub rst: bool,
     /// The cumulative ACK: the next segment that the receiver expects.
     pub next: u64,
-    /// SACK blocks: first segment, and the one after the last. The first may be a D-SACK. Unused ones are at
-    /// the end and empty.
+    /// SACK blocks: the first segment of each, and the segment after its last. The first block may be a
+    /// D-SACK. Unused blocks are at the end and empty.
     pub blocks: [(u64, u64); 3],
     /// ECN-Echo, RFC 3168.
     pub ece: bool,
-    /// Packets that have arrived with CE, if both ends use accurate ECN, RFC 9768; wraps.
+    /// Number of packets that have arrived with CE, if both ends use accurate ECN, RFC 9768; wraps.
     pub ce_pkts: u16,
-    /// The timestamp that it echoes: the sender's clock, ms (TSecr of RFC 7323).
+    /// The echoed timestamp: the sender's clock, ms (TSecr of RFC 7323).
     pub echo_ms: u32,
     /// The receive window in segments from `next` on; `u64::MAX`: unlimited.
     pub rwnd_pkts: u64,
@@ -116,15 +118,15 @@ pub struct Ack {
 /// The state of a sender. Counts are since the start of its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SenderState {
-    /// The algorithm's phase, by its number in `cc/contract`; -1 before the connection is established.
+    /// The algorithm's phase, as its number in `cc/contract`; -1 before the connection is established.
     pub phase: i8,
-    /// Loss recovery state: Linux's `TCP_CA_*`, 0 (open) to 4 (loss).
+    /// Loss recovery state: the number of Linux's `TCP_CA_*`, 0 (open) to 4 (loss).
     pub ca_state: u8,
-    /// Congestion window.
+    /// Congestion window of the sender.
     pub cwnd_pkts: u32,
     /// Slow start threshold; `u32::MAX`: none.
     pub ssthresh_pkts: u32,
-    /// Packets sent and neither acknowledged nor marked lost.
+    /// Number of packets sent and neither acknowledged nor marked lost.
     pub inflight_pkts: u32,
     /// Pacing rate in force, bytes per second; `None`: the sender does not pace.
     pub pacing_rate_Bps: Option<u64>,
@@ -138,25 +140,26 @@ pub struct SenderState {
     pub pacing_gain_256: u32,
     /// cwnd gain, 256 is 1.0; 0: none.
     pub cwnd_gain_256: u32,
-    /// Data packets sent, retransmissions included.
+    /// Number of data packets sent, retransmissions included.
     pub sent_pkts: u64,
-    /// Data packets retransmitted.
+    /// Number of data packets retransmitted.
     pub retransmitted_pkts: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Reductions of cwnd that were undone.
+    /// Number of reductions of cwnd that were undone.
     pub undos: u64,
 }
 
-/// Receives what happens in a simulation. Every method has a default body that does nothing.
+/// Receives the events of a simulation. Every method has a default body that does nothing.
 ///
 /// Times are ns since the start of the run. Events of one kind at one link come in order of time. A departure
 /// may be reported before its time, when the simulator has already computed it.
 pub trait Observer {
-    /// False only for [`NullObserver`]: the simulator gathers data for an observer only where this is true.
+    /// True for all observers but [`NullObserver`]: the simulator gathers data for an observer only if this
+    /// constant is true.
     const ON: bool = true;
 
-    /// `event` happened to `packet` at the link with this index in the scenario.
+    /// `event` happened to `packet` at the link with the index `link` in the scenario.
     #[inline]
     fn packet(&mut self, _at_ns: u64, _link: u32, _event: LinkEvent, _packet: &Packet) {}
 

@@ -1,4 +1,4 @@
-//! Several runs of one scenario with different seeds: mean and confidence interval of each metric.
+//! Several runs of a scenario with different seeds: mean and confidence interval of each metric.
 
 use std::io::{self, Write};
 
@@ -7,27 +7,27 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::{Completions, FlowSummary, LinkSummary, LossBursts, ScenarioId, Summary, csv_text, round};
 
-/// Version of the [`Repeat`] format. It grows when a field is removed or changes its meaning.
+/// Version of the [`Repeat`] format. The number grows when a field is removed or changes its meaning.
 pub const REPEAT_SCHEMA: &str = "fairpace.repeat/1";
 
-/// Runs of one scenario that differ in their seed.
+/// Runs of a scenario that differ in their seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// [`REPEAT_SCHEMA`].
+    /// Version of the format: [`REPEAT_SCHEMA`].
     pub schema: String,
-    /// `sim` or `kernel`.
+    /// Where the runs were made: `sim` or `kernel`.
     pub on: String,
     /// Commit that built the program, as in a summary.
     pub commit: String,
-    /// Which scenario.
+    /// Identity of the scenario.
     pub scenario: ScenarioId,
-    /// Metrics cover this time of each run: from, to, in seconds.
+    /// The measurement window of each run: from, to, in seconds.
     pub window_s: [f64; 2],
     /// The seed of each run.
     pub seeds: Vec<u64>,
-    /// Every metric of the summaries.
+    /// All metrics of the summaries.
     pub metrics: Vec<Metric>,
-    /// What a reader of the means must know: some runs are not like the others. Left out if there is nothing.
+    /// Notes for a reader of the means: some runs differ from the others. Left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -35,25 +35,26 @@ pub struct Repeat {
 /// A metric over all runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// Its path in the summary, with flows and links by name: `flows.10ms.goodput_mbps`, `jain`.
+    /// Path of the metric in the summary, with flows and links by name: `flows.10ms.goodput_mbps`, `jain`.
     pub name: String,
-    /// The estimate of its mean. `null` if no run has a value.
+    /// The estimate of the metric's mean. `null` if no run has a value.
     pub estimate: Option<Estimate>,
-    /// Its value in each run, in the order of the seeds.
+    /// The metric's value in each run, in the order of the seeds.
     pub values: Vec<Option<f64>>,
 }
 
 /// A mean and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Number of runs that have a value. The others do not count.
+    /// Number of runs that have a value. Runs without a value do not count.
     pub runs: usize,
     /// Mean of the values.
     pub mean: f64,
     /// Half the width of the 95 % confidence interval of the mean, by Student's t with `runs` - 1 degrees of
-    /// freedom. It assumes independent runs and normally distributed values. `null` of a single value.
+    /// freedom. The interval assumes independent runs and normally distributed values. `null` if there is a
+    /// single value.
     pub ci95: Option<f64>,
-    /// Standard deviation of the values (with n - 1). `null` of a single value.
+    /// Standard deviation of the values (with n - 1). `null` if there is a single value.
     pub sd: Option<f64>,
     /// The smallest value.
     pub min: f64,
@@ -62,7 +63,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate from the finite values; `None` if there is none.
+    /// Estimates mean and interval from the finite values; `None` if no value is finite.
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
@@ -84,7 +85,7 @@ fn student_975(degrees_of_freedom: usize) -> Option<f64> {
 }
 
 impl Repeat {
-    /// Combines runs of one scenario. `None` without runs.
+    /// Combines runs of a scenario. `None` without runs.
     #[must_use]
     pub fn of(summaries: &[Summary]) -> Option<Self> {
         let first = summaries.first()?;
@@ -112,17 +113,17 @@ impl Repeat {
         })
     }
 
-    /// The estimate of the metric of this name.
+    /// The estimate of the metric called `name`.
     #[must_use]
     pub fn estimate(&self, name: &str) -> Option<Estimate> {
         self.metrics.iter().find(|metric| metric.name == name)?.estimate
     }
 
-    /// Writes CSV with one row per run and one column per metric, the seed first. A cell without value is
-    /// empty.
+    /// Writes CSV with a row per run and a column per metric, after a column of seeds. A cell without value
+    /// is empty.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_csv<W: Write + ?Sized>(&self, out: &mut W) -> io::Result<()> {
         let mut row = String::from("seed");
         for metric in &self.metrics {
@@ -144,7 +145,7 @@ impl Repeat {
     }
 }
 
-/// The notes on several runs of one scenario.
+/// Returns the notes on several runs of a scenario.
 fn notes(summaries: &[Summary]) -> Vec<String> {
     let Some(first) = summaries.first() else { return Vec::new() };
     let all = summaries.len();
@@ -172,8 +173,8 @@ fn notes(summaries: &[Summary]) -> Vec<String> {
 }
 
 impl Summary {
-    /// All measured values by their path: `flows.NAME.share`, `links.NAME.drops`, `jain`. Values that the
-    /// scenario sets, and [`Cost`](crate::Cost), are left out.
+    /// Returns all measured values by their path: `flows.NAME.share`, `links.NAME.drops`, `jain`. Values that
+    /// the scenario sets, and [`Cost`](crate::Cost), are left out.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Option<f64>)> {
         let mut all: Vec<(String, Option<f64>)> = Vec::new();
@@ -280,7 +281,8 @@ mod tests {
         assert_eq!(Estimate::of([]), None);
     }
 
-    /// Names of all numbers in a summary's JSON, array elements by their names.
+    /// Collects the names of all numbers in a summary's JSON. Elements of arrays have their names in the
+    /// path.
     fn leaves(value: &Value, path: &str, names: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {

@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::json;
 
-/// Time series: every vector of a flow or link has one value per point of `t_s`.
+/// The time series of a run: every vector of a flow or link has a value per point of `t_s`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// End of each interval, seconds since the start of the run.
     pub t_s: Vec<f64>,
-    /// One per flow.
+    /// Series of each flow.
     pub flows: Vec<FlowSeries>,
-    /// One per link.
+    /// Series of each link.
     pub links: Vec<LinkSeries>,
 }
 
-/// A flow over time. NaN, written as `null`, where there is no value.
+/// The time series of a flow. NaN, written as `null`, stands for a missing value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowSeries {
     /// Goodput over the interval.
@@ -44,20 +44,20 @@ pub struct FlowSeries {
     pub pacing_gain: Vec<f32>,
     /// The algorithm's phase by its number in `cc/contract` (`fairpace_cc::Phase`); -1: unknown.
     pub phase: Vec<i8>,
-    /// Flow completion times of [`crate::Completions`] by percentile, 0 to 100; empty if there are none.
+    /// Percentiles 0 to 100 of the flow completion times of [`crate::Completions`]; empty if there are none.
     #[serde(default)]
     pub completion_ms: Vec<f32>,
 }
 
-/// A link over time.
+/// The time series of a link.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSeries {
-    /// Mean waiting time of the packets that left in the interval.
+    /// Mean queueing delay of the packets that left in the interval.
     #[serde(deserialize_with = "json::nulls")]
     pub queue_delay_ms: Vec<f32>,
-    /// Mean backlog over the interval, per flow: `backlog_kb[flow][point]`, in 1000 bytes.
+    /// Mean backlog of each flow over the interval: `backlog_kb[flow][point]`, in 1000 bytes.
     #[serde(deserialize_with = "json::nested_nulls")]
     pub backlog_kb: Vec<Vec<f32>>,
-    /// Packets dropped in the interval.
+    /// Number of packets dropped in the interval.
     pub drops: Vec<u32>,
 }

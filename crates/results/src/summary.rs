@@ -1,104 +1,106 @@
-//! The stable record of a run. Fields may be added; docs/reference/json.md explains each.
+//! The stable record of a run. Fields may be added; docs/reference/json.md explains each field.
 
 use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA;
 use crate::{json, round};
 
-/// The stable record of one run.
+/// The stable record of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// [`crate::SCHEMA`].
+    /// Version of the format: [`crate::SCHEMA`].
     pub schema: String,
-    /// `sim` or `kernel`.
+    /// Where the run was made: `sim` or `kernel`.
     pub on: String,
     /// Commit that built the program, with `+dirty` if the tree was changed; `unknown` outside a checkout.
     pub commit: String,
     /// The scenario's seed.
     pub seed: u64,
-    /// The scenario.
+    /// Identity of the scenario.
     pub scenario: ScenarioId,
     /// The measurement window: from, to, in seconds of the run.
     pub window_s: [f64; 2],
-    /// One per flow, in the scenario's order.
+    /// Metrics of each flow, in the scenario's order.
     pub flows: Vec<FlowSummary>,
-    /// One per link, in the scenario's order.
+    /// Metrics of each link, in the scenario's order.
     pub links: Vec<LinkSummary>,
-    /// Jain's fairness index of the goodputs: 1 is equal, 1/n is one flow alone. `null` without goodput.
+    /// Jain's fairness index of the goodputs: 1 is equal, 1/n if one flow has all goodput. `null` without
+    /// goodput.
     pub jain: Option<f64>,
-    /// From the start of the last flow until the shares are fair ([`crate::convergence_s`]). `null` if they
-    /// never were, or unless all flows have data to send from their start to the end of the run.
+    /// Convergence time: from the start of the last flow until the shares are fair
+    /// ([`crate::convergence_s`]). `null` if they never were, or unless all flows have data to send from
+    /// their start to the end of the run.
     pub convergence_s: Option<f64>,
-    /// Mean relative distance of the goodputs from the max-min fair ones ([`crate::max_min_distance`]).
+    /// Mean relative distance of the goodputs from the max-min fair rates ([`crate::max_min_distance`]).
     /// `null` unless all flows have data to send throughout the measurement window.
     pub max_min_distance: Option<f64>,
-    /// What the run cost.
+    /// CPU time, wall-clock time and packets of the run.
     pub cost: Cost,
 }
 
 /// Identifies a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioId {
-    /// Its title.
+    /// Title of the scenario.
     pub title: String,
-    /// SHA-256 of its canonical form, hex.
+    /// SHA-256 of the scenario's canonical form, hex.
     pub hash: String,
 }
 
-/// A flow over the measurement window.
+/// Metrics of a flow over the measurement window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowSummary {
-    /// Name from the scenario.
+    /// Name of the flow in the scenario.
     pub name: String,
-    /// Algorithm.
+    /// Algorithm of the flow.
     pub cc: String,
     /// Base round-trip time of the path.
     pub rtt_ms: f64,
-    /// When the flow started.
+    /// Time when the flow started.
     pub start_s: f64,
-    /// From the start to the arrival of the last byte, of a flow of finite size that completes during the
-    /// run.
+    /// Flow completion time, from the start to the arrival of the last byte; `null` unless the flow has a
+    /// finite size and completes during the run.
     pub completion_s: Option<f64>,
-    /// Connections that failed during the run: no SYN was answered, or the receiver had given up the
-    /// handshake.
+    /// Number of connections that failed during the run: no SYN was answered, or the receiver had given up
+    /// the handshake.
     #[serde(default)]
     pub failed: u64,
-    /// Completions of its transfers, if it has transfers: a size, responses, or a workload.
+    /// Completions of the flow's transfers; `null` without transfers: a size, responses, or a workload.
     pub completions: Option<Completions>,
-    /// In-order bytes that reached the receiving application, as a rate.
+    /// Goodput: in-order bytes that reached the receiving application, as a rate.
     pub goodput_mbps: f64,
     /// Goodput over the sum of all flows' goodputs. `null` without goodput.
     pub share: Option<f64>,
-    /// Data packets sent, retransmissions included. `null` if they were not counted.
+    /// Number of data packets sent, retransmissions included. `null` if they were not counted.
     pub sent_pkts: Option<u64>,
-    /// Data packets retransmitted.
+    /// Number of data packets retransmitted.
     pub retransmits: u64,
-    /// Data packets dropped or lost on the route.
+    /// Number of data packets dropped or lost on the route.
     #[serde(default)]
     pub dropped_pkts: u64,
-    /// `dropped_pkts` over `sent_pkts`. `null` if none was sent.
+    /// `dropped_pkts` over `sent_pkts`. `null` if no packet was sent.
     pub loss_rate: Option<f64>,
-    /// Data packets marked by queues (ECN).
+    /// Number of data packets marked by queues (ECN).
     #[serde(default)]
     pub marked_pkts: u64,
-    /// Round-trip time of the path as each data packet met it (propagation, queueing, transmission): mean.
+    /// Mean round-trip time of the path as each data packet met it (propagation, queueing, transmission).
     pub rtt_mean_ms: Option<f64>,
-    /// The same, least.
+    /// Least round-trip time of the path.
     pub rtt_min_ms: Option<f64>,
-    /// The same, median.
+    /// Median of the round-trip time of the path.
     pub rtt_p50_ms: Option<f64>,
-    /// The same, 95th percentile.
+    /// 95th percentile of the round-trip time of the path.
     pub rtt_p95_ms: Option<f64>,
-    /// The same, 99th percentile.
+    /// 99th percentile of the round-trip time of the path.
     pub rtt_p99_ms: Option<f64>,
-    /// What its receiver gets of its audio or video; left out for other flows.
+    /// Audio or video at the flow's receiver; left out for other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSummary>,
-    /// What became of the packets that its `drop` names; left out for flows without.
+    /// Outcome for the packets that the flow's `drop` names; left out for flows without `drop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop: Option<DropSummary>,
-    /// Decisions of its algorithm that the host had to change; left out if there were none, as with every
-    /// listed algorithm.
+    /// Decisions of the flow's algorithm that the host had to change; left out if there were none, as with
+    /// every listed algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clamped: Option<ClampSummary>,
 }
@@ -107,18 +109,18 @@ pub struct FlowSummary {
 /// it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropSummary {
-    /// Those that were dropped. `data 40 twice` was dropped in its first retransmission, too.
+    /// Packets that were dropped. `data 40 twice` was dropped in its first retransmission, too.
     pub dropped: Vec<String>,
-    /// Those that were never sent. `data 40 twice` was never retransmitted if `data 40` was dropped, else
+    /// Packets that were never sent. `data 40 twice` was never retransmitted if `data 40` was dropped, else
     /// never sent.
     pub never_sent: Vec<String>,
 }
 
 impl DropSummary {
-    /// The longest list in a note. The summary has all.
+    /// Most packets that a note lists. The summary has all packets.
     const MOST_NOTED: usize = 10;
 
-    /// The note of a run on packets of flow `flow` that were never sent; `None`: all were.
+    /// The note of a run on packets of flow `flow` that were never sent; `None` if all were sent.
     #[must_use]
     pub fn note(&self, flow: &str) -> Option<String> {
         let shown = self.never_sent.iter().take(Self::MOST_NOTED).map(String::as_str).collect::<Vec<_>>();
@@ -132,50 +134,54 @@ impl DropSummary {
     }
 }
 
-/// How often each part of a decision was outside of the bounds that every host applies, over the whole run
-/// and all connections of the flow. Each is a defect of the algorithm's header.
+/// Number of times that each part of a decision was outside the bounds that every host applies, over the
+/// whole run and all connections of the flow. Each is a defect of the algorithm's header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClampSummary {
-    /// cwnd below 1 packet or above 2^24.
+    /// Number of times that cwnd was below 1 packet or above 2^24.
     pub cwnd: u64,
-    /// ssthresh below 2 packets, no number of the contract, or above the cwnd that it should reduce.
+    /// Number of times that ssthresh was below 2 packets, no number of the contract, or above the cwnd that
+    /// it should reduce.
     pub ssthresh: u64,
-    /// A pacing rate that would have stopped the connection for more than 1.5 RTTs and 200 ms.
+    /// Number of pacing rates that would have stopped the connection for more than 1.5 RTTs and 200 ms.
     pub pacing_rate: u64,
-    /// A smallest burst of neither 1 nor 2 packets.
+    /// Number of times that the smallest burst was neither 1 nor 2 packets.
     pub min_burst: u64,
-    /// An application-limited period beyond the packets in flight.
+    /// Number of application-limited periods that reach beyond the packets in flight.
     pub app_limited: u64,
 }
 
-/// Audio or video at its receiver: the metrics of RFC 8868, section 3, that need it, and what its application
-/// sees. Sending and receiving rate, packets and loss are those of the flow.
+/// Audio or video at its receiver: the metrics of RFC 8868, section 3, that need the receiver, and metrics of
+/// the application. Sending and receiving rate, packets and loss are in the summary of the flow.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MediaSummary {
-    /// Frames that were written in the measurement window, with a deadline before the end of the run.
+    /// Number of frames that were written in the measurement window, with a deadline before the end of the
+    /// run.
     pub frames: u64,
-    /// Of these, complete after their deadline: discarded from the playout buffer.
+    /// Number of these frames that were complete after their deadline: discarded from the playout buffer.
     pub late: u64,
-    /// Of these, not complete 10 s after they were written, or at the end of the run.
+    /// Number of these frames that were not complete 10 s after they were written, or at the end of the run.
     pub lost: u64,
-    /// `late` and `lost` over `frames`. `null` if there were none.
+    /// `late` and `lost` over `frames`. `null` if there were no frames.
     pub late_or_lost: Option<f64>,
-    /// The longest time in which frames should have been shown and none was: playout is each frame's
-    /// deadline.
+    /// The longest freeze: time in which frames should have been shown and none was. A frame should be shown
+    /// at its deadline.
     pub longest_freeze_ms: f64,
-    /// From the writing of a frame to the arrival of its last packet, of frames that are not lost: median.
+    /// Median of the frame delay: from the writing of a frame to the arrival of its last packet, of frames
+    /// that are not lost.
     pub frame_delay_p50_ms: Option<f64>,
-    /// The same, 95th percentile.
+    /// 95th percentile of the frame delay.
     pub frame_delay_p95_ms: Option<f64>,
-    /// The same, 99th percentile.
+    /// 99th percentile of the frame delay.
     pub frame_delay_p99_ms: Option<f64>,
-    /// One-way delay of its packets from host to host, of those that arrive in the window: median.
+    /// Median of the one-way delay of the packets that arrive in the window, from host to host.
     pub delay_p50_ms: Option<f64>,
-    /// The same, 95th percentile.
+    /// 95th percentile of the one-way delay.
     pub delay_p95_ms: Option<f64>,
-    /// The same, 99th percentile.
+    /// 99th percentile of the one-way delay.
     pub delay_p99_ms: Option<f64>,
-    /// Packet delay variation, the delay less the least one (RFC 5481, section 4.2): 99th percentile.
+    /// 99th percentile of the packet delay variation: the one-way delay less the least one-way delay (RFC
+    /// 5481, section 4.2).
     pub delay_variation_p99_ms: Option<f64>,
 }
 
@@ -185,90 +191,91 @@ pub struct MediaSummary {
 pub struct Completions {
     /// Number of transfers that began in the measurement window.
     pub began: u64,
-    /// How many of these were complete by the end of the run. The other fields cover these, and are `null` if
-    /// there are none.
+    /// Number of these transfers that were complete by the end of the run. The other fields cover the
+    /// completed transfers, and are `null` if there are none.
     pub completed: u64,
-    /// Flow completion time: mean.
+    /// Mean flow completion time.
     pub mean_ms: Option<f64>,
-    /// The same, median.
+    /// Median of the flow completion time.
     pub p50_ms: Option<f64>,
-    /// The same, 95th percentile.
+    /// 95th percentile of the flow completion time.
     pub p95_ms: Option<f64>,
-    /// The same, 99th percentile.
+    /// 99th percentile of the flow completion time.
     pub p99_ms: Option<f64>,
-    /// Flow completion time over the shortest possible (propagation, and transmission on the slowest link):
-    /// mean.
+    /// Mean slowdown: flow completion time over the shortest possible (propagation, and transmission on the
+    /// slowest link).
     pub slowdown_mean: Option<f64>,
-    /// The same, median.
+    /// Median of the slowdown.
     pub slowdown_p50: Option<f64>,
-    /// The same, 95th percentile.
+    /// 95th percentile of the slowdown.
     pub slowdown_p95: Option<f64>,
-    /// The same, 99th percentile.
+    /// 99th percentile of the slowdown.
     pub slowdown_p99: Option<f64>,
 }
 
-/// A link over the measurement window.
+/// Metrics of a link over the measurement window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
-    /// Name from the scenario.
+    /// Name of the link in the scenario.
     pub name: String,
-    /// Its queue discipline, with the implementation that it follows where they differ: `fifo`, `red
-    /// (Linux)`.
+    /// Queue discipline of the link, with the implementation that it follows where implementations differ:
+    /// `fifo`, `red (Linux)`.
     #[serde(default)]
     pub queue: String,
-    /// Its rate.
+    /// Rate of the link.
     pub rate_mbps: f64,
     /// Bytes that left over bytes that could have left.
     pub utilization: f64,
-    /// Queueing delay of the packets that left, without their own transmission: mean.
+    /// Mean queueing delay of the packets that left, without their own transmission.
     pub queue_delay_mean_ms: Option<f64>,
-    /// The same, median.
+    /// Median of the queueing delay.
     pub queue_delay_p50_ms: Option<f64>,
-    /// The same, 95th percentile.
+    /// 95th percentile of the queueing delay.
     pub queue_delay_p95_ms: Option<f64>,
-    /// The same, 99th percentile.
+    /// 99th percentile of the queueing delay.
     pub queue_delay_p99_ms: Option<f64>,
-    /// The same, most.
+    /// Largest queueing delay.
     pub queue_delay_max_ms: Option<f64>,
-    /// Packets dropped.
+    /// Number of packets dropped.
     pub drops: u64,
-    /// Of these, dropped by the AQM although the buffer had room.
+    /// Number of packets that the AQM dropped although the buffer had room.
     #[serde(default)]
     pub early_drops: u64,
-    /// Packets dropped over packets that departed or were dropped. `null` if there were none.
+    /// Packets dropped over packets that departed or were dropped. `null` if no packet departed or was
+    /// dropped.
     pub loss_rate: Option<f64>,
-    /// Packets lost at random behind the queue (loss, not drops).
+    /// Number of packets lost at random behind the queue (loss, not drops).
     #[serde(default)]
     pub lost: u64,
-    /// Packets marked (ECN).
+    /// Number of packets marked (ECN).
     #[serde(default)]
     pub marks: u64,
-    /// Packets duplicated behind the queue.
+    /// Number of packets duplicated behind the queue.
     #[serde(default)]
     pub duplicates: u64,
-    /// Each flow's part of the time integral of the backlog, in the scenario's order; zeros if there was
-    /// none.
+    /// Each flow's part of the time integral of the backlog, in the scenario's order; zeros if there was no
+    /// backlog.
     pub backlog_share: Vec<f64>,
-    /// How long its bursts of loss lasted, if they are of a number of packets; left out for other links.
+    /// Lengths of the link's bursts of loss; left out unless bursts are of a number of packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_bursts: Option<LossBursts>,
 }
 
-/// Bursts of loss of a number of packets, over the whole run: periods in which the line was bad, from the
-/// first packet that met it so to the last, or to the end of the run.
+/// Bursts of loss of a number of packets, over the whole run. A burst is a period in which the line was bad,
+/// from the first packet that met a bad line to the last such packet, or to the end of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LossBursts {
-    /// The longest of them.
+    /// Length of the longest burst.
     pub longest_s: f64,
-    /// How many lasted longer than 10 RTTs and 1 s: senders had backed off, and sent few packets into them.
+    /// Number of bursts longer than 10 RTTs and 1 s: senders had backed off, and sent few packets into them.
     pub long: u64,
 }
 
 impl LossBursts {
-    /// From when on a burst is long, in words.
+    /// Words for the length from which a burst is long.
     pub(crate) const LONG: &str = "longer than 10 RTTs and 1 s";
 
-    /// The note of a run on bursts of link `link` that decide it; `None`: there are none.
+    /// The note of a run on bursts of link `link` that decide the outcome; `None` if there are none.
     #[must_use]
     pub fn note(&self, link: &str) -> Option<String> {
         let what = match self.long {
@@ -292,15 +299,15 @@ pub struct Cost {
     /// Wall-clock seconds; NaN if not recorded, which leaves the field out of the JSON.
     #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]
     pub wall_s: f64,
-    /// CPU seconds of the threads of this run; NaN likewise.
+    /// CPU seconds of the threads of this run; NaN if not recorded, which leaves the field out of the JSON.
     #[serde(default = "json::unknown", skip_serializing_if = "json::is_unknown")]
     pub cpu_s: f64,
-    /// Data packets delivered to receivers over the whole run.
+    /// Number of data packets delivered to receivers over the whole run.
     pub data_packets: u64,
 }
 
 impl Default for Summary {
-    /// The record of a run without flows and links, of this program's schema.
+    /// Returns the record of a run without flows and links, of this program's schema.
     fn default() -> Self {
         Self {
             schema: SCHEMA.into(),
@@ -320,14 +327,14 @@ impl Default for Summary {
 }
 
 impl Default for Cost {
-    /// Times that are not recorded.
+    /// Returns a cost without recorded times.
     fn default() -> Self {
         Self { wall_s: f64::NAN, cpu_s: f64::NAN, data_packets: 0 }
     }
 }
 
 impl Summary {
-    /// The content of `summary.json`. It has everything that scenario, seed and program determine, so the
+    /// Returns the content of `summary.json`: everything that scenario, seed and program determine, so the
     /// same simulation gives the same bytes. The times in [`Cost`] are left out.
     #[must_use]
     pub fn stable_json(&self) -> String {

@@ -1,4 +1,4 @@
-//! Time series as one CSV file, in long form.
+//! Time series as a CSV file, in long form.
 
 use std::io::{self, Write};
 use std::iter;
@@ -47,7 +47,7 @@ impl Run {
     /// `phase_name` turns a phase's index into its name; an index without a name gives an empty cell.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_series_csv<W: Write + ?Sized>(
         &self,
         out: &mut W,
@@ -86,17 +86,17 @@ impl Run {
     }
 }
 
-/// Writes row after row.
+/// A writer of rows.
 struct Rows<'a, W: ?Sized> {
     out: &'a mut W,
     /// The row under construction.
     row: String,
-    /// Its cells so far.
+    /// Number of cells of the row so far.
     cells: usize,
 }
 
 impl<W: Write + ?Sized> Rows<'_, W> {
-    /// Begins a row with the columns of all rows.
+    /// Begins a row with the cells that all rows have.
     fn begin(&mut self, t_s: &str, flow: &str, link: &str) {
         self.row.push_str(t_s);
         self.cells = 1;
@@ -110,13 +110,13 @@ impl<W: Write + ?Sized> Rows<'_, W> {
         self.cells += 1;
     }
 
-    /// Empty cells up to the one of this index.
+    /// Writes empty cells up to the cell with the index `cell`.
     fn skip_to(&mut self, cell: usize) {
         self.row.extend(iter::repeat_n(',', cell.saturating_sub(self.cells)));
         self.cells = cell;
     }
 
-    /// Writes the row, filled up with empty cells.
+    /// Ends the row with empty cells and writes it.
     fn end(&mut self) -> io::Result<()> {
         self.skip_to(COLUMNS);
         self.row.push('\n');
@@ -206,7 +206,7 @@ phase,queue_delay_ms,drops,backlog_kb
 
     #[test]
     fn the_text_is_written_row_by_row_and_a_full_disk_ends_it() {
-        /// Takes this many bytes in pieces of one row.
+        /// A writer that has room for this number of bytes and expects pieces of a row.
         struct Small(usize);
         impl std::io::Write for Small {
             fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
