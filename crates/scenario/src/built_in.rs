@@ -1,4 +1,4 @@
-//! Distributions of sizes that need no file.
+//! Built-in distributions of sizes, which need no file.
 
 use crate::quantity::WHOLE_PPB;
 
@@ -12,7 +12,7 @@ const WEBSEARCH: &[(u64, u64)] = &[
 ];
 
 /// Sizes of flows in a cluster that mines data, measured for VL2 (Greenberg et al., SIGCOMM 2009, figure 2),
-/// at the points that the same generator has in `VL2_CDF`: bytes, and the share in percent.
+/// at the points that empirical-traffic-gen has in `VL2_CDF`: bytes, and the share in percent.
 #[rustfmt::skip]
 const DATAMINING: &[(u64, u64)] = &[
     (1, 0), (180, 10), (216, 20), (560, 30), (900, 40), (1_100, 50), (1_870, 60), (3_160, 70),

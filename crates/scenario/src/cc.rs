@@ -1,13 +1,14 @@
-//! A flow's congestion control: one of `fairpace-cc` with its parameters, or one of the running kernel's own.
+//! The congestion control of a flow: an algorithm of `fairpace-cc` with its parameters, or one of the running
+//! kernel's own algorithms.
 
 use std::fmt;
 use std::str::FromStr;
 
 use fairpace_cc::{Algorithm, Kind, ParamError, Params, UnknownAlgorithm};
 
-/// What a scenario writes before the name of one of the kernel's own algorithms.
+/// Prefix of the name of a kernel's own algorithm in a scenario.
 const KERNEL: &str = "kernel:";
-/// What a scenario writes for no congestion control.
+/// Name in a scenario for no congestion control.
 const NONE: &str = "none";
 /// Longest name of a congestion control: Linux's `TCP_CA_NAME_MAX` (16) without the closing zero.
 const KERNEL_NAME_BYTES: usize = 15;
@@ -29,7 +30,8 @@ pub enum Cc {
     Ours(Ours),
     /// One of the running kernel's own algorithms, by the kernel's name for it. It runs on the testbed only.
     Kernel(String),
-    /// None: audio or video over UDP, whatever the network does to it. It runs in the simulator only.
+    /// No congestion control: audio or video over UDP, whatever the network does to it. It runs in the
+    /// simulator only.
     Uncontrolled,
 }
 
@@ -42,10 +44,10 @@ pub struct Ours {
     written: Vec<(&'static str, String)>,
 }
 
-/// Why a congestion control cannot be used.
+/// Error: a congestion control that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CcError {
-    /// There is no such algorithm.
+    /// There is no algorithm of this name.
     #[error(transparent)]
     Unknown(#[from] UnknownAlgorithm),
     /// The kernel cannot have an algorithm of this name.
@@ -56,13 +58,13 @@ pub enum CcError {
     KernelParameter {
         /// The kernel's name of the algorithm.
         cc: String,
-        /// The parameter.
+        /// The parameter's name.
         parameter: String,
     },
-    /// Nothing has no parameters.
+    /// `none` has no parameters.
     #[error("`{NONE}` has no parameter `{parameter}`")]
     NoneParameter {
-        /// The parameter.
+        /// The parameter's name.
         parameter: String,
     },
     /// The algorithm does not have the parameter, or the parameter cannot have the value.
@@ -94,7 +96,7 @@ impl Cc {
         }
     }
 
-    /// As a scenario file has it: for a header of the user its path.
+    /// Returns the name as a scenario file has it: for a header of the user its path.
     pub(crate) fn written(&self) -> String {
         match self {
             Cc::Ours(ours) => ours.algorithm().written().to_owned(),
@@ -102,8 +104,8 @@ impl Cc {
         }
     }
 
-    /// By a hash of what it is compiled from, if that is a header of the user; the commit stands for the
-    /// others.
+    /// Returns, for a header of the user, the name with a hash of the sources that it is compiled from;
+    /// `None` for other algorithms, whose sources the commit identifies.
     pub(crate) fn content(&self) -> Option<String> {
         match self {
             Cc::Ours(ours) => {
@@ -114,8 +116,8 @@ impl Cc {
         }
     }
 
-    /// Does it ask Linux for pacing when it starts? Of the kernel's own, `bbr` does (`bbr_init`); of ours,
-    /// those that set cwnd themselves.
+    /// Does the algorithm ask Linux for pacing when it starts? Of the kernel's own algorithms, `bbr` does
+    /// (`bbr_init`); of the algorithms of `fairpace-cc`, those that set cwnd themselves.
     pub(crate) fn paces_on_linux(&self) -> bool {
         match self {
             Cc::Ours(ours) => ours.algorithm().kind() == Kind::OwnsCwnd,
@@ -124,7 +126,7 @@ impl Cc {
         }
     }
 
-    /// Is this the name of an algorithm that the kernel could have?
+    /// Checks that the kernel could have an algorithm of this name.
     pub(crate) fn check(&self) -> Result<(), CcError> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         match self {
@@ -145,7 +147,7 @@ impl Ours {
         self.params.algorithm()
     }
 
-    /// All its parameters.
+    /// All parameters of the algorithm.
     #[must_use]
     pub fn params(&self) -> &Params {
         &self.params

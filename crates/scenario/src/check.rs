@@ -1,5 +1,4 @@
-//! What must hold of a scenario beyond the form of its values, in one place for files and for scenarios that
-//! a program puts together.
+//! Checks of a scenario beyond the form of its values, for files and for scenarios that a program builds.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -40,14 +39,14 @@ pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
     ))
 }
 
-/// The congestion control of this name, if it can run on `target`.
+/// Returns the congestion control called `name`, if it can run on `target`.
 pub(crate) fn algorithm(name: &str, target: Target) -> Result<Cc, Complaint> {
     let cc: Cc = name.parse().map_err(complaint_of_cc)?;
     on_target(&cc, target)?;
     Ok(cc)
 }
 
-/// Can this congestion control run on `target`?
+/// Checks that the congestion control can run on `target`.
 fn on_target(cc: &Cc, target: Target) -> Result<(), Complaint> {
     cc.check().map_err(complaint_of_cc)?;
     match (cc, target) {
@@ -65,7 +64,7 @@ fn on_target(cc: &Cc, target: Target) -> Result<(), Complaint> {
     }
 }
 
-/// The complaint about a wrong algorithm or parameter.
+/// Returns the complaint about a wrong algorithm or parameter.
 pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
     let did_you_mean =
         |nearest: Option<&str>| nearest.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
@@ -113,7 +112,7 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
     }
 }
 
-/// Everything that is wrong with a scenario.
+/// Returns everything that is wrong with a scenario.
 pub(crate) fn faults(scenario: &Scenario, target: Target) -> Vec<Fault> {
     let mut faults = values(scenario, target);
     faults.extend(impossibilities(scenario));
@@ -124,7 +123,8 @@ pub(crate) fn faults(scenario: &Scenario, target: Target) -> Vec<Fault> {
     faults
 }
 
-/// The testbed's flows have one sending and one receiving host, whose settings hold for all of them.
+/// Returns the faults of flows with different host settings: on the testbed all flows share a sending and a
+/// receiving host.
 fn one_host(flows: &[Flow]) -> Vec<Fault> {
     type Differs = fn(&Flow, &Flow) -> bool;
     const SETTINGS: [(&str, &str, Differs); 4] = [
@@ -147,8 +147,8 @@ fn one_host(flows: &[Flow]) -> Vec<Fault> {
     SETTINGS.iter().filter_map(fault).collect()
 }
 
-/// A kernel cannot be kept from pacing for an algorithm that asks for it: the algorithm sets
-/// `sk_pacing_status` when it starts, and nothing resets it.
+/// Returns the fault of a flow whose pacing is off for an algorithm that asks for pacing: on Linux the
+/// algorithm sets `sk_pacing_status` when it starts, and nothing resets it.
 fn unpaced((index, flow): (usize, &Flow)) -> Option<Fault> {
     if flow.sending.pacing != Some(false) || !flow.cc.paces_on_linux() {
         return None;
@@ -158,7 +158,7 @@ fn unpaced((index, flow): (usize, &Flow)) -> Option<Fault> {
     Some(Complaint::new("not-on-target", message, help).of(Section::Flow, index, "pacing"))
 }
 
-/// What is impossible in a scenario whose values are each plausible.
+/// Returns the faults of values that are each plausible but impossible together.
 fn impossibilities(scenario: &Scenario) -> Vec<Fault> {
     let mut faults = Vec::new();
     window(scenario, &mut faults);
@@ -183,7 +183,7 @@ fn impossibilities(scenario: &Scenario) -> Vec<Fault> {
     faults
 }
 
-/// What does not go together in a link, and the key that it is about.
+/// Returns the faults of values of a link that do not go together, each with its key.
 fn link(link: &Link) -> impl Iterator<Item = (&'static str, Complaint)> {
     let loss = link.loss.check().err().map(|complaint| ("loss", complaint));
     let burst = link.loss.burst.and_then(|burst| burst.check().err());
@@ -193,7 +193,7 @@ fn link(link: &Link) -> impl Iterator<Item = (&'static str, Complaint)> {
     loss.chain(rate_at).chain(handover).chain(link.queue.check(link.buffer))
 }
 
-/// How many flows do the workloads start?
+/// Checks the number of flows that the workloads start.
 fn arrivals(scenario: &Scenario, faults: &mut Vec<Fault>) {
     let mut sum: u128 = 0;
     for (index, flow) in scenario.flows.iter().enumerate() {
@@ -231,7 +231,7 @@ fn window(scenario: &Scenario, faults: &mut Vec<Fault>) {
     }
 }
 
-/// The time series is kept in memory until the run ends.
+/// Returns the fault of too many points: the time series is kept in memory until the run ends.
 fn points(scenario: &Scenario) -> Option<Fault> {
     let Scenario { duration, interval, ref flows, .. } = *scenario;
     let flows = flows.len().max(1) as u64;
@@ -293,7 +293,7 @@ fn duplicates<'a>(section: Section, names: impl Iterator<Item = &'a str>, faults
     }
 }
 
-/// What is wrong with single values, and with keys of one part that do not go together.
+/// Returns the faults of single values, and of keys of one part that do not go together.
 fn values(scenario: &Scenario, target: Target) -> Vec<Fault> {
     let mut faults = Vec::new();
     for section in [Section::Top, Section::Window] {
@@ -316,7 +316,7 @@ fn values(scenario: &Scenario, target: Target) -> Vec<Fault> {
     faults
 }
 
-/// What is wrong with the values of one part: their ranges, keys that the target does not have, relations
+/// Returns the faults of the values of one part: their ranges, keys that the target does not have, relations
 /// between keys.
 fn part<P>(
     rows: &[(&'static dyn Lens<P>, Option<Value>)],
@@ -341,7 +341,7 @@ fn part<P>(
     faults.extend(complaints.into_iter().map(|(key, complaint)| complaint.of(section, index, key)));
 }
 
-/// The complaint about a value that the target does not have: it would ignore it.
+/// Returns the complaint about a value that the target does not have and would ignore.
 fn refused(key: &Key, value: &Value, usual: Option<&Value>, target: Target) -> Option<Complaint> {
     let written = match (target, key.runs_on) {
         (Target::Testbed, RunsOn::Simulator) if Some(value) != usual => format!("`{}`", key.name),
@@ -358,14 +358,14 @@ fn refused(key: &Key, value: &Value, usual: Option<&Value>, target: Target) -> O
     ))
 }
 
-/// Is it a trace whose mean rate a link can have? If not, why.
+/// Checks that a link can have the mean rate of the trace; the error says why not.
 pub(crate) fn trace(trace: &Trace) -> Result<(), String> {
     trace.check()?;
     let rate = keys::find(Section::Link, "rate").map_or(Ok(()), |key| bounds(key, trace.mean_bps()));
     rate.map_err(|complaint| format!("has a wrong mean rate: {}", complaint.message))
 }
 
-/// What is wrong with what files hold, for a scenario that did not read them.
+/// Returns the faults of the contents of files, for a scenario that was not read from a file.
 fn contents(scenario: &Scenario) -> impl Iterator<Item = Fault> {
     let traces = scenario.links.iter().enumerate().filter_map(|(index, link)| {
         let read = link.trace.as_ref()?;

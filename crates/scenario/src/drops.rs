@@ -1,30 +1,30 @@
-//! Packets that a flow loses by their number: `drop = ["data 9-10", "syn 1"]`.
+//! Packets of a flow that a scenario drops by their number: `drop = ["data 9-10", "syn 1"]`.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The largest number of a packet. Segments of 1448 bytes up to this one are within half of TCP's sequence
+/// The largest number of a packet. Segments of 1448 bytes up to this number are within half of TCP's sequence
 /// space of 2^32 bytes, as comparisons of sequence numbers require (RFC 9293, section 3.4).
 pub const MOST_NUMBER: u64 = 1_000_000;
 
-/// A kind of packets, each numbered from 1 in the order in which a connection sends them.
+/// A kind of packets. Packets of each kind are numbered from 1 in the order in which a connection sends them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PacketKind {
-    /// A SYN of the sender of data; the second one is its first retransmission.
+    /// A SYN of the sender of data; the second SYN is the first retransmission.
     Syn,
     /// A full segment of new data. A retransmission has the number of the original.
     Data,
-    /// A SYN-ACK; the second one is its first retransmission.
+    /// A SYN-ACK; the second SYN-ACK is the first retransmission.
     SynAck,
     /// A pure ACK of the receiver of data.
     Ack,
 }
 
 impl PacketKind {
-    /// All of them, in the order of the canonical form: those of the sender of data first.
+    /// All kinds, in the order of the canonical form: first the kinds that the sender of data sends.
     pub const ALL: [Self; 4] = [Self::Syn, Self::Data, Self::SynAck, Self::Ack];
 
-    /// As it is written in a scenario.
+    /// The kind's word in a scenario.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,16 +36,16 @@ impl PacketKind {
     }
 }
 
-/// Consecutive packets of one kind.
+/// Consecutive packets of one kind that are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped {
-    /// What they are.
+    /// The kind of the packets.
     pub kind: PacketKind,
-    /// The number of the first, from 1.
+    /// The number of the first packet, from 1.
     pub first: u64,
-    /// The number of the last.
+    /// The number of the last packet.
     pub last: u64,
-    /// Also the first retransmission of each; of data only.
+    /// True if the first retransmission of each packet is dropped, too; for data only.
     pub twice: bool,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Dropped {
     }
 }
 
-/// Packets of a flow that are dropped: in order, each once.
+/// Packets of a flow that are dropped: in order, each packet once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drops(Arc<[Dropped]>);
 
@@ -69,15 +69,15 @@ impl Default for Drops {
     }
 }
 
-/// What is wrong with an entry of a list of dropped packets.
+/// Error: an entry of a list of dropped packets that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{entry}\" {reason}")]
 pub struct NotDrops {
-    /// Which entry, from 0.
+    /// The index of the entry, from 0.
     pub index: usize,
-    /// The entry.
+    /// The entry's text.
     pub entry: String,
-    /// What is wrong with it.
+    /// The reason why the entry cannot be used.
     pub reason: String,
 }
 
@@ -89,7 +89,7 @@ impl Drops {
     /// Reads entries such as `data 9-10`.
     ///
     /// # Errors
-    /// The first entry that is none, or names a packet that an earlier one has.
+    /// The first entry that does not name packets, or names a packet that an earlier entry has.
     pub fn parse<T: AsRef<str>>(entries: &[T]) -> Result<Self, NotDrops> {
         let wrong = |index: usize, reason: String| NotDrops {
             index,
@@ -120,7 +120,7 @@ impl Drops {
         Ok(Drops(merged.into()))
     }
 
-    /// The packets, by kind and then by number. Ranges that follow on each other are one.
+    /// The packets, by kind and then by number. Adjacent ranges are joined.
     pub fn iter(&self) -> impl Iterator<Item = &Dropped> {
         self.0.iter()
     }
@@ -133,13 +133,13 @@ impl Drops {
 }
 
 impl Dropped {
-    /// Is `next` the same for the packets behind these?
+    /// Does `next` continue this range: the packets that follow, with the same `twice`?
     fn continues_in(&self, next: &Dropped) -> bool {
         (self.kind, self.twice, self.last + 1) == (next.kind, next.twice, next.first)
     }
 }
 
-/// Reads an entry; else what is wrong with it.
+/// Reads an entry; the error says what is wrong with it.
 fn entry_of(text: &str) -> Result<Dropped, String> {
     let mut words = text.split_ascii_whitespace();
     let name = words.next().unwrap_or_default();

@@ -11,15 +11,15 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 
 use crate::visible::{clipped, escape, is_hidden, visible};
 
-/// Characters that are shown of a line: a long line of a file that a person wrote.
+/// Most characters that are shown of a line.
 const MOST_COLUMNS: usize = 160;
 /// Characters before the place that are shown of a longer line: enough to see the key of a value.
 const BEFORE: usize = 60;
-/// Lines that are shown of a place, which may be a part with all its keys.
+/// Most lines that are shown of a place, which may be a part with all its keys.
 const MOST_LINES: usize = 8;
-/// Characters of a file's name in an error.
+/// Most characters that are shown of a file's name in an error.
 const MOST_NAME: usize = 300;
-/// Stands for the part of a line that is left out.
+/// The character that stands for the part of a line that is left out.
 const LEFT_OUT: char = '\u{2026}';
 
 /// A text that problems point into.
@@ -27,7 +27,8 @@ const LEFT_OUT: char = '\u{2026}';
 pub(crate) struct Text {
     name: String,
     text: String,
-    /// Where each line begins. A valid scenario does not need it.
+    /// Offset at which each line begins; computed when first needed, because a valid scenario does not need
+    /// it.
     lines: OnceCell<Vec<usize>>,
 }
 
@@ -36,7 +37,7 @@ impl Text {
         Self { name: name.to_owned(), text: text.to_owned(), lines: OnceCell::new() }
     }
 
-    /// The file's name, or the argument's.
+    /// The name of the file or the argument.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -50,7 +51,7 @@ impl Text {
         self.lines.get_or_init(|| std::iter::once(0).chain(after_breaks()).collect())
     }
 
-    /// The line of a byte, from 0.
+    /// The number of the line that has the byte `at`, from 0.
     fn line_of(&self, at: usize) -> usize {
         self.lines().partition_point(|start| *start <= at).saturating_sub(1)
     }
@@ -103,21 +104,21 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 /// The lines around a problem, made visible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Excerpt {
-    /// Of the file or the argument.
+    /// The name of the file or the argument.
     name: String,
     text: String,
     /// The number of the first line in `text`, from 0.
     first: usize,
     /// The line of the problem, from 0.
     pub(crate) line: usize,
-    /// Its column in characters, from 0.
+    /// The column of the problem in characters, from 0.
     pub(crate) column: usize,
-    /// Where it is in `text`.
+    /// The problem's bytes in `text`.
     pub(crate) span: Range<usize>,
 }
 
 impl Excerpt {
-    /// Appends a line, and returns where `marked`, bytes of that line, is in the text now.
+    /// Appends a line, and returns where the bytes `marked` of the line are in the text.
     fn push(&mut self, line: &str, marked: Range<usize>) -> Range<usize> {
         let window = window(line, marked.start);
         let (from, to) = (marked.start.max(window.start), marked.end.min(window.end));
@@ -148,7 +149,7 @@ impl Excerpt {
     }
 }
 
-/// The bytes of a line that are shown if its byte `at` matters.
+/// The bytes of a line that are shown for a problem at the line's byte `at`.
 fn window(line: &str, at: usize) -> Range<usize> {
     let at = floor_boundary(line, at);
     let ahead = |from: usize, count: usize| {
@@ -162,7 +163,8 @@ fn window(line: &str, at: usize) -> Range<usize> {
 }
 
 impl SourceCode for Excerpt {
-    /// All lines, or with no lines around the span the place itself: the header of an error shows it.
+    /// Returns all lines. If the caller wants no lines around the span, it gets the place itself, which the
+    /// header of an error shows.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,

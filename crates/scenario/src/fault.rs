@@ -1,8 +1,8 @@
-//! What is wrong with a scenario, before its place in a file is known.
+//! Faults of a scenario: problems whose place in a file is not known yet.
 
 use crate::key::Section;
 
-/// What is wrong, and what to write.
+/// A description of a problem, and of what to write instead.
 #[derive(Debug, Clone)]
 pub(crate) struct Complaint {
     pub(crate) kind: &'static str,
@@ -15,31 +15,31 @@ impl Complaint {
         Self { kind, message: message.into(), help: help.into() }
     }
 
-    /// Values that are each in range but do not go together.
+    /// Returns the complaint about values that are each in range but do not go together.
     pub(crate) fn impossible(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::new("impossible", message, help)
     }
 
-    /// The complaint about this key of a typed scenario.
+    /// Returns the fault with this complaint about a key of a typed scenario.
     pub(crate) fn of(self, section: Section, index: usize, key: &'static str) -> Fault {
         Fault { section, index, key, item: None, complaint: self }
     }
 }
 
-/// The value of a typed scenario that a complaint is about. `index` counts links, and flows with groups
-/// expanded.
+/// A complaint with the value of a typed scenario that it is about. `index` counts links, and flows with
+/// groups expanded.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
     pub(crate) section: Section,
     pub(crate) index: usize,
-    /// Empty: the part as a whole.
+    /// The key; empty for the part as a whole.
     pub(crate) key: &'static str,
-    /// Which item of a list.
+    /// The index of the item, if the value is a list.
     pub(crate) item: Option<usize>,
     pub(crate) complaint: Complaint,
 }
 
-/// A fault of values that are each in range but do not go together.
+/// Returns the fault of values that are each in range but do not go together.
 pub(crate) fn impossible(
     section: Section,
     index: usize,

@@ -1,4 +1,4 @@
-//! How a field of a typed scenario becomes the value of a key, and the reverse.
+//! Conversion of a field of a typed scenario to the value of a key, and back.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::files::Sizes;
 use crate::quantity::{BurstLength, Limit, ns};
 use crate::value::Value;
 
-/// A type of fields that a key can set.
+/// The type of a field that a key can set.
 pub(crate) trait Field {
-    /// `None`: nothing is set.
+    /// The value of the field; `None` if nothing is set.
     fn value(&self) -> Option<Value>;
     fn set(&mut self, value: Value);
 }
 
-/// Types that [`Value`] has a variant for.
+/// Implements [`Field`] for types that [`Value`] has a variant for.
 macro_rules! held {
     ($($type:ty = $variant:ident),+ $(,)?) => {
         $(impl Field for $type {
@@ -81,7 +81,7 @@ impl Field for Drops {
     }
 }
 
-/// Steps: from when on, and the value.
+/// Steps: each is a time and the value that holds from then on.
 impl<T: Field + Default> Field for Vec<(Duration, T)> {
     fn value(&self) -> Option<Value> {
         let step = |(at, value): &(Duration, T)| Some((ns(*at), value.value()?.number()));
@@ -110,13 +110,13 @@ impl<T: Field + Default> Field for Option<T> {
     }
 }
 
-/// The words of an enum without fields, which a key can have as its value.
+/// Implements [`Field`] for an enum without fields, whose variants are words in a scenario.
 macro_rules! words {
     ($type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
         impl $type {
             pub(crate) const NAMES: &[&str] = &[$($word),*];
 
-            /// As it is written in a scenario.
+            /// The word in a scenario.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {

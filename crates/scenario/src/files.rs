@@ -12,22 +12,22 @@ use crate::built_in;
 use crate::quantity::{PACKET_BYTES, WHOLE_PPB, decimal};
 use crate::visible::visible;
 
-/// Largest file that a scenario may name, bytes. A trace of ten minutes at 1 Gbit/s has 400 MB; one of this
-/// size runs for a minute at 1.3 Gbit/s.
+/// Largest file that a scenario may name, bytes. A trace of ten minutes at 1 Gbit/s has 400 MB; a trace of
+/// this size runs for a minute at 1.3 Gbit/s.
 const MOST_BYTES: u64 = 64 << 20;
-/// A day.
+/// Milliseconds in a day, the longest time in a trace.
 const MOST_MS: u32 = 86_400_000;
-/// Bytes on the wire that an opportunity delivers: one full packet, as Mahimahi's does. Mahimahi counts 1504
-/// bytes for it, an IP packet and four bytes of its TUN device before each (`PACKET_SIZE` in its
+/// Bytes on the wire that a delivery opportunity can carry: one full packet, as in Mahimahi. Mahimahi counts
+/// 1504 bytes for it, an IP packet and four bytes of its TUN device before each (`PACKET_SIZE` in its
 /// src/frontend/link_queue.hh); a link here counts 14 of Ethernet.
 pub const OPPORTUNITY_BYTES: u32 = PACKET_BYTES as u32;
-/// Points of a distribution.
+/// Most points of a distribution.
 const MOST_SIZES: usize = 10_000;
 /// Largest size of a flow, bytes: a petabyte, more than any run can send.
 pub(crate) const MOST_SIZE_BYTES: u64 = 1_000_000_000_000_000;
 
-/// Opens a file that has an end: a FIFO without a writer would keep the process waiting, and some devices
-/// never end.
+/// Opens a regular file. Other files are refused: a FIFO without a writer would keep the process waiting, and
+/// some devices never end.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let found = fs::metadata(path)?;
     if found.is_file() {
@@ -45,7 +45,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     Err(io::Error::new(error, format!("it is {what}, not a regular file")))
 }
 
-/// The text of a file.
+/// Reads the text of a file.
 pub(crate) fn text(path: &Path) -> Result<String, String> {
     let why = |error: io::Error| error.to_string();
     let mut text = String::new();
@@ -56,13 +56,13 @@ pub(crate) fn text(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Delivery opportunities in Mahimahi's format, in place of a rate.
+/// A trace: delivery opportunities in Mahimahi's format, in place of a rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
     /// The file's name as written.
     pub file: String,
     /// Milliseconds since the start at which up to 1514 bytes can leave, in order; several may be equal. The
-    /// last one is also the period after which all of them come again.
+    /// last number is also the period after which all opportunities repeat.
     pub opportunities_ms: Arc<[u32]>,
 }
 
@@ -70,7 +70,7 @@ impl Trace {
     /// Reads a trace from a text in Mahimahi's format.
     ///
     /// # Errors
-    /// What is wrong with it, with the line, as a sentence that begins after the file's name.
+    /// What is wrong with the text, with the line, as a sentence that begins after the file's name.
     pub fn read(file: &str, text: &str) -> Result<Self, String> {
         let mut opportunities_ms = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -90,7 +90,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Is it a trace? If not, why.
+    /// Checks the opportunities; the error says what is wrong.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self.opportunities_ms.last() {
             None => Err("has no line".into()),
@@ -110,13 +110,13 @@ impl Trace {
         self.opportunities_ms.len() as u64 * u64::from(OPPORTUNITY_BYTES) * 8 * 1_000 / period_ms
     }
 
-    /// As [`Trace::read`] reads it.
+    /// The text from which [`Trace::read`] reads the trace.
     #[must_use]
     pub fn to_text(&self) -> String {
         self.opportunities_ms.iter().map(|ms| format!("{ms}\n")).collect()
     }
 
-    /// SHA-256 of what it holds, in hex.
+    /// SHA-256 of the opportunities, in hex.
     pub(crate) fn digest(&self) -> String {
         digest(self.opportunities_ms.iter().map(|ms| u64::from(*ms)))
     }
@@ -125,18 +125,18 @@ impl Trace {
 /// A distribution of sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes {
-    /// Its name, or its file's, as it was written.
+    /// The name of the distribution or of its file, as written.
     pub name: String,
-    /// Bytes, and the share of sizes up to there in billionths: both grow, the last share is the whole.
-    /// Between two points sizes are spread evenly; the first point's share has the first point's size.
+    /// Points: bytes, and the share of sizes up to there in billionths. Both grow, and the last share is the
+    /// whole. Between two points sizes are spread evenly; the first point's share has the first point's size.
     pub cdf: Arc<[(u64, u64)]>,
 }
 
 impl Sizes {
-    /// The distributions that need no file.
+    /// Names of the distributions that need no file.
     pub const BUILT_IN: &[&str] = &["websearch", "datamining", "pareto"];
 
-    /// A distribution of [`Sizes::BUILT_IN`].
+    /// Returns the distribution of [`Sizes::BUILT_IN`] called `name`.
     #[must_use]
     pub fn built_in(name: &str) -> Option<Self> {
         let cdf = match name {
@@ -152,7 +152,7 @@ impl Sizes {
     /// comment.
     ///
     /// # Errors
-    /// What is wrong with it, with the line, as a sentence that begins after the file's name.
+    /// What is wrong with the text, with the line, as a sentence that begins after the file's name.
     pub fn read(name: &str, text: &str) -> Result<Self, String> {
         let mut cdf: Vec<(u64, u64)> = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -179,7 +179,7 @@ impl Sizes {
         Ok(sizes)
     }
 
-    /// Is it a distribution? If not, why.
+    /// Checks the points; the error says what is wrong.
     pub(crate) fn check(&self) -> Result<(), String> {
         let before = std::iter::once(None).chain(self.cdf.iter().map(Some));
         if let Some(wrong) = before.zip(self.cdf.iter()).find_map(|(before, point)| follows(before, *point)) {
@@ -207,7 +207,7 @@ impl Sizes {
         u64::try_from(sum / u128::from(WHOLE_PPB)).unwrap_or(u64::MAX)
     }
 
-    /// As [`Sizes::read`] reads it.
+    /// The text from which [`Sizes::read`] reads the distribution.
     #[must_use]
     pub fn to_text(&self) -> String {
         let line =
@@ -215,13 +215,13 @@ impl Sizes {
         self.cdf.iter().map(line).collect()
     }
 
-    /// SHA-256 of what it holds, in hex.
+    /// SHA-256 of the points, in hex.
     pub(crate) fn digest(&self) -> String {
         digest(self.cdf.iter().flat_map(|(bytes, share)| [*bytes, *share]))
     }
 }
 
-/// What is wrong with this point of a distribution after the one before, if something is.
+/// Returns what is wrong with a point of a distribution, given the point before.
 fn follows(before: Option<&(u64, u64)>, (bytes, share): (u64, u64)) -> Option<String> {
     match before {
         _ if share > WHOLE_PPB => Some("has a share above 1: shares go from 0 to 1, not to 100".into()),
@@ -239,12 +239,12 @@ fn digest(numbers: impl Iterator<Item = u64>) -> String {
     hex(&sum.finalize())
 }
 
-/// Bytes in hexadecimal.
+/// Returns bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Enough of a line to find it.
+/// Returns the begin of a line: enough to find the line in its file.
 fn shortened(line: &str) -> String {
     visible(&line.chars().take(40).collect::<String>()).into_owned()
 }

@@ -1,4 +1,4 @@
-//! A flow: what `[[flow]]` declares, one connection or a workload of many.
+//! A flow: `[[flow]]` declares one connection or a workload of many.
 
 use std::time::Duration;
 
@@ -15,58 +15,61 @@ use crate::row::{Access, Row, field, option, within};
 use crate::traffic::{Arrivals, Traffic};
 use crate::value::Value;
 
-/// One flow.
+/// A flow of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
-    /// Name in results.
+    /// Name of the flow in results.
     pub name: String,
     /// The congestion control, with the parameters that `set` gives it.
     pub cc: Cc,
-    /// Round-trip time of the path without queueing and transmission.
+    /// Base RTT: the round-trip time of the path without queueing and transmission.
     pub rtt: Duration,
-    /// The links that its data takes, by name and in order; `None`: from node to node if it has `ends`, else
-    /// all links that no flow's `reverse` names, in the order of the file.
+    /// The links that the flow's data takes, by name and in order; `None`: from node to node if the flow has
+    /// `ends`, else all links that no flow's `reverse` names, in the order of the file.
     /// [`Scenario::routes`](crate::Scenario::routes) resolves it.
     pub route: Option<Vec<String>>,
-    /// The links that its ACKs take, by name and in order; none: they meet no queue.
+    /// The links that the flow's ACKs take, by name and in order; empty: the ACKs meet no queue.
     pub reverse: Vec<String>,
-    /// The nodes that its data goes from and to, over the links with the least delay in all.
+    /// The nodes that the flow's data goes from and to, over the links with the least sum of delays.
     pub ends: Option<(String, String)>,
     /// Propagation from the sender to the first link: part of `rtt`, as are the delays of the links' lines.
-    /// Half of what is left lies behind the last link, half on the way back.
+    /// Half of the rest lies behind the last link, half on the way back.
     pub access_delay: Duration,
-    /// What the sending host does beside the algorithm.
+    /// Settings of the sending host beside the algorithm.
     pub sending: Sending,
-    /// How the receiving host acknowledges.
+    /// Settings of the receiving host: how it acknowledges.
     pub receiving: Receiving,
-    /// It is a workload of many flows.
+    /// The arrivals of a workload; `None` if the flow is no workload.
     pub arrivals: Option<Arrivals>,
-    /// When it starts.
+    /// When the flow starts.
     pub start: Duration,
-    /// When it stops, if before the end of the run.
+    /// When the flow stops, if before the end of the run.
     pub stop: Option<Duration>,
-    /// Later round-trip times, as by changes of the route.
+    /// Later values of `rtt`, as by changes of the route.
     pub rtt_at: Steps<Duration>,
-    /// Share of its ACKs that are lost at random, billionths.
+    /// Share of the flow's ACKs that are lost at random, billionths.
     pub ack_loss_ppb: u64,
-    /// Largest extra delay of an ACK; uniform from 0 to this, and ACKs keep their order.
+    /// Largest extra delay of an ACK. The delay is uniform from 0 to this, and ACKs keep their order.
     pub ack_jitter: Duration,
-    /// ACKs are held back and arrive together at multiples of this time; 0: they are not held back.
+    /// Aggregation: ACKs are held back and arrive together at multiples of this time; 0: ACKs are not held
+    /// back.
     pub ack_aggregation: Duration,
     /// Packets that are dropped before the first link, by their number.
     pub drop: Drops,
-    /// Data packets that others overtake.
+    /// Reordering: data packets that others overtake.
     pub reorder: Option<Reorder>,
-    /// Largest processing delay of an ACK at the sending host; uniform from 0 to this, in order.
+    /// Largest processing delay of an ACK at the sending host. The delay is uniform from 0 to this, and ACKs
+    /// keep their order.
     pub host_jitter: Duration,
-    /// What its application writes, and when.
+    /// Traffic of the flow's application: its data, and when it is written.
     pub traffic: Traffic,
-    /// What the simulator shows its algorithm.
+    /// What the simulator shows the flow's algorithm.
     pub view: View,
 }
 
 impl Flow {
-    /// A flow that has data from the start to the end of the run, over a path that does nothing but delay.
+    /// Returns a flow that has data from the start to the end of the run, over a path that does nothing but
+    /// delay.
     #[must_use]
     pub fn new(name: impl Into<String>, cc: impl Into<Cc>, rtt: Duration) -> Self {
         Self {
@@ -94,7 +97,7 @@ impl Flow {
         }
     }
 
-    /// A flow to compare others with: everything that does not have to be given is at its default.
+    /// Returns a flow to compare others with: every setting that does not have to be given is at its default.
     pub(crate) fn any() -> Self {
         let cc = Algorithm::all().next().map_or_else(|| Cc::Kernel(String::new()), Cc::from);
         Self::new("", cc, Duration::ZERO)
@@ -104,10 +107,10 @@ impl Flow {
 /// What the simulator shows a flow's algorithm of packets that were sent, and of losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum View {
-    /// All that the sender knows.
+    /// Everything that the sender knows.
     #[default]
     Exact,
-    /// What a stock Linux kernel reports.
+    /// The values that a stock Linux kernel reports.
     Kernel,
 }
 
@@ -147,7 +150,8 @@ pub(crate) const KEYS: &[Row<Flow>] = &[
     Row::flow("stop", TIME, field!(Flow, stop), "When it stops.").range(0, DAY).or("the run's end"),
 ];
 
-/// The canonical form prints this key after `receive_buffer_max`. The order is part of the hash.
+/// Keys of the RTT. The canonical form prints this key after `receive_buffer_max`. The order is part of the
+/// hash.
 #[rustfmt::skip]
 pub(crate) const RTT_KEYS: &[Row<Flow>] = &[
     Row::flow("rtt_at", Kind::Steps(Dimension::Time), field!(Flow, rtt_at),
@@ -155,7 +159,8 @@ pub(crate) const RTT_KEYS: &[Row<Flow>] = &[
         .range(10_000, 10 * S).or("the RTT never changes"),
 ];
 
-/// The canonical form prints these keys after `reorder_delay`. The order is part of the hash.
+/// Keys of the ACKs. The canonical form prints these keys after `reorder_delay`. The order is part of the
+/// hash.
 #[rustfmt::skip]
 pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
     Row::flow("ack_jitter", TIME, field!(Flow, ack_jitter),
@@ -181,8 +186,8 @@ pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
         .range(0, MOST_DROPS).or("no packet").related(&[Relation::Excludes("arrivals")]),
 ];
 
-/// The canonical form prints the first two of these keys last; the order is part of the hash. Only the reader
-/// uses the others.
+/// Last keys of a flow. The canonical form prints the first two of these keys last; the order is part of the
+/// hash. Only the reader uses the others.
 #[rustfmt::skip]
 pub(crate) const LAST_KEYS: &[Row<Flow>] = &[
     Row::flow("set", Kind::Parameters, SET,
@@ -208,7 +213,7 @@ within!(Flow {
     sending: Sending,
 });
 
-/// Set with `cc`.
+/// Access to `set`, whose parameters are set with `cc`.
 const SET: Access<Flow> = Access {
     get: |flow| Some(flow.cc.settings()).filter(|set| !set.is_empty()).map(|set| Value::Table(set.to_vec())),
     set: |_, _, _| {},

@@ -8,24 +8,27 @@ use crate::key::{RATE, Relation, S, TIME};
 use crate::quantity::{self, Dimension, show_time};
 use crate::row::{Access, Row, option};
 
-/// A link changes at multiples of a time, and is as it is in between.
+/// Handovers of a link: it changes at multiples of a time, and is constant in between.
 ///
 /// Measured on Starlink by Mohan et al., "A Multifaceted Look at Starlink Performance" (WWW 2024, controlled
 /// experiments): paths are reallocated every 15 s for all users at once. Latency and throughput are about
-/// constant within such an interval and differ from one to the next; between them the connection breaks for
-/// less than a second. The paper calls that a reconfiguration: it comes without a change of the satellite,
-/// too. It gives no distribution for a client, so values are drawn uniformly here; its ranges, 36 to 48 ms
-/// and 50 to 100 Mbit/s, are those over countries and clients. Changes of the delay within an interval, by
-/// the movement of the satellite, are left out, and so is loss other than by a full queue.
+/// constant within such an interval and differ from one interval to the next; between two intervals the
+/// connection breaks for less than a second. The paper calls this a reconfiguration: it comes without a
+/// change of the satellite, too. The paper gives no distribution for a client, so values are drawn uniformly
+/// here; the paper's ranges, 36 to 48 ms and 50 to 100 Mbit/s, are those over countries and clients. Changes
+/// of the delay within an interval, by the movement of the satellite, are left out, and so is loss other than
+/// by a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Handover {
-    /// From one to the next; the first is this long after the start of the run.
+    /// Time from one handover to the next; the first handover is this long after the start of the run.
     pub every: Duration,
-    /// After each, the link has a random rate from this to its own; `None`: its own, bits per second.
+    /// Least rate, bits per second: after each handover, the link has a random rate from this to its own
+    /// rate; `None`: its own rate.
     pub rate_bps: Option<u64>,
-    /// After each, packets take a random time from 0 to this longer. Until the first they take none longer.
+    /// Largest extra delay: after each handover, packets take a random time from 0 to this longer. Until the
+    /// first handover the extra delay is 0.
     pub delay: Duration,
-    /// At each, nothing is sent for this long.
+    /// Length of the outage at each handover: nothing is sent.
     pub outage: Duration,
 }
 
@@ -34,7 +37,8 @@ impl Handover {
         Self::default()
     }
 
-    /// Does it go together with the rate of its link? If not, the key that this is about, and why.
+    /// Checks the handovers against the rate of their link. If they do not go together, returns the key that
+    /// this is about, and why.
     pub(crate) fn check(self, link_bps: u64) -> Option<(&'static str, Complaint)> {
         let Self { every, rate_bps, delay, outage } = self;
         if let Some(rate_bps) = rate_bps.filter(|rate_bps| *rate_bps > link_bps) {
@@ -80,12 +84,12 @@ pub(crate) const KEYS: &[Row<Option<Handover>>] = &[
         .related(&[Relation::Needs("handover_every")]),
 ];
 
-/// Not written when it is zero.
+/// Access to the extra delay, which is not written when it is zero.
 const DELAY: Access<Option<Handover>> = Access {
     get: |handover| handover.as_ref().filter(|handover| !handover.delay.is_zero())?.delay.value(),
     ..option!(Handover, delay)
 };
-/// Likewise.
+/// Access to the length of the outage, which is not written when it is zero.
 const OUTAGE: Access<Option<Handover>> = Access {
     get: |handover| handover.as_ref().filter(|handover| !handover.outage.is_zero())?.outage.value(),
     ..option!(Handover, outage)

@@ -11,16 +11,17 @@ use crate::row::{Access, Row, field};
 /// Whether the connection uses ECN, and how the receiver echoes marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// No.
+    /// No ECN.
     #[default]
     Off,
     /// RFC 3168: ECE on every ACK from a mark until CWR; a mark is answered like a loss, once per round trip.
     Classic,
     /// RFC 8257: ECE on an ACK says exactly whether the packets that it acknowledges were marked.
     Dctcp,
-    /// RFC 9768: every ACK has the count of packets that have arrived with CE. Packets are ECT(0).
+    /// RFC 9768: the count of packets that have arrived with CE is on every ACK of packets that have arrived
+    /// with CE. Packets are ECT(0).
     Accurate,
-    /// The same, and packets are ECT(1), retransmissions too: L4S, RFC 9331.
+    /// RFC 9768 with packets that are ECT(1), retransmissions too: L4S, RFC 9331.
     L4s,
 }
 
@@ -34,47 +35,47 @@ impl Ecn {
     }
 }
 
-/// What a sender does beside its algorithm. `Default` is Linux.
+/// Settings of the sending host beside the algorithm. `Default` is Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
     /// ECN, which both ends take part in. With an algorithm that leaves reductions to the host, a mark is
-    /// answered like a loss, once per round trip. Other algorithms get marks in their view, and cwnd is left
-    /// to them.
+    /// answered like a loss, once per round trip. Other algorithms get marks in their view, and set cwnd
+    /// themselves.
     pub ecn: Ecn,
-    /// Accurate ECN: ACKs have the AccECN option beside the ACE field, where it fits (RFC 9768, section
-    /// 3.2.3). Both ends take part in it.
+    /// Accurate ECN: ACKs have the AccECN option beside the ACE field, where the option fits (RFC 9768,
+    /// section 3.2.3). Both ends take part in it.
     pub accecn_option: bool,
-    /// Selective acknowledgments, RFC 2018, which both ends take part in. Without: NewReno, RFC 6582, and
+    /// Selective acknowledgments, RFC 2018, which both ends take part in. If false: NewReno, RFC 6582, and
     /// neither RACK nor TLP.
     pub sack: bool,
-    /// Losses are found by time, RFC 8985. Without: by three duplicates, RFC 6675, and the loss of a
-    /// retransmission is found by timeout only.
+    /// RACK: losses are found by time, RFC 8985. If false: by three duplicate ACKs, RFC 6675, and the loss of
+    /// a retransmission is found by timeout only.
     pub rack: bool,
     /// Tail loss probes, RFC 8985.
     pub tlp: bool,
-    /// Detection of needless timeouts, RFC 5682.
+    /// F-RTO: detection of needless timeouts, RFC 5682.
     pub frto: bool,
-    /// Reductions that turn out to have been needless are taken back. Without: F-RTO still spares the
-    /// retransmissions.
+    /// Undo: needless reductions of cwnd are taken back. If false: F-RTO still avoids the retransmissions.
     pub undo: bool,
-    /// Proportional rate reduction, RFC 9937, for algorithms that leave reductions to the host. Without: cwnd
-    /// falls at once (RFC 5681).
+    /// Proportional rate reduction, RFC 9937, for algorithms that leave reductions to the host. If false:
+    /// cwnd falls at once (RFC 5681).
     pub prr: bool,
-    /// cwnd decays while nothing is sent, RFC 2861.
+    /// Restart after idle: cwnd decays while nothing is sent, RFC 2861.
     pub idle_restart: bool,
-    /// Bursts of several packets leave as one, sized by the pacing rate. Without: packet by packet.
+    /// TSO: several packets leave as one burst, sized by the pacing rate. If false: packet by packet.
     pub tso: bool,
     /// Pacing on or off, as with the fq queue discipline; `None`: as the algorithm requests.
     pub pacing: Option<bool>,
-    /// The MTU of the path, bytes: a full packet with its IP header. It leaves [`Sending::mss_bytes`].
+    /// The MTU of the path, bytes: a full packet with its IP header. The payload of the packet is
+    /// [`Sending::mss_bytes`].
     pub mtu_bytes: u32,
-    /// Initial window, packets; RFC 6928 has 10. At least 1: 0 is taken as 1.
+    /// Initial window, packets; RFC 6928 has 10. 0 is taken as 1.
     pub initial_cwnd_pkts: u32,
-    /// The RTO exceeds the RTT by at least this, and a tail loss probe of a lone packet two RTTs.
+    /// Least time by which the RTO exceeds the RTT, and a tail loss probe of a lone packet two RTTs.
     pub rto_min: Duration,
-    /// Times that a SYN is sent again with a doubled RTO, before the connection fails.
+    /// Number of retransmissions of a SYN with a doubled RTO, before the connection fails.
     pub syn_retries: u32,
-    /// Times that a SYN is sent again before that, a second apart.
+    /// Number of retransmissions of a SYN before these, a second apart.
     pub syn_linear_timeouts: u32,
 }
 
@@ -120,39 +121,40 @@ impl Default for Sending {
     }
 }
 
-/// The receive window: how much data the sender may have outstanding.
+/// The receive window: the amount of data that the sender may have outstanding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Window {
-    /// Always enough.
+    /// A window that is always large enough.
     #[default]
     Ample,
-    /// This number of bytes of payload.
+    /// A window of this number of bytes of payload.
     Fixed(u64),
-    /// Linux's autotuning: from 64 kB up to this number of bytes of payload.
+    /// Linux's autotuning: a window from 64 kB up to this number of bytes of payload.
     Autotuned(u64),
 }
 
-/// How a receiver acknowledges. `Default` is Linux on a host without GRO.
+/// Settings of the receiving host: how it acknowledges. `Default` is Linux on a host without GRO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receiving {
-    /// What the sender may have outstanding.
+    /// The receive window.
     pub window: Window,
-    /// Full packets per ACK. Above 2 a PSH causes none, either.
+    /// Number of full packets per ACK. Above 2 a PSH causes no ACK, either.
     pub ack_every: u32,
     /// A packet with PSH is acknowledged as soon as the application has read it, as in Linux since 6.7.
     pub psh_ack: bool,
-    /// Waits for `ack_every` packets at all, for up to 40 ms and more; without: an ACK at once for each.
+    /// Delayed ACKs: the receiver waits for `ack_every` packets, for up to 40 ms and more. If false: an ACK
+    /// at once for each packet.
     pub delayed_ack: bool,
-    /// Holds SACKs back for up to 1 ms after three duplicate ACKs.
+    /// SACK compression: SACKs are held back for up to 1 ms after three duplicate ACKs.
     pub sack_compression: bool,
-    /// Packets of a flow that arrive within this time of the first of them are received as one, up to 64 kB
-    /// (GRO).
+    /// GRO: packets of a flow that arrive within this time of the first of them are received as one, up to 64
+    /// kB.
     pub gro: Duration,
-    /// Holds every ACK back for this time: the path seems longer than it is.
+    /// Time for which the receiver holds every ACK back: the RTT seems longer than the path's.
     pub ack_delay: Duration,
     /// Later values of `ack_delay`.
     pub ack_delay_at: Steps<Duration>,
-    /// Times that a SYN-ACK is sent again before the receiver gives up.
+    /// Number of retransmissions of a SYN-ACK before the receiver gives up.
     pub syn_ack_retries: u32,
 }
 

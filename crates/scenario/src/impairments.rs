@@ -1,4 +1,4 @@
-//! What happens to packets and ACKs besides queueing: changes of rate and RTT, policers, loss, delay, jitter,
+//! Impairments of packets and ACKs besides queueing: changes of rate and RTT, policers, loss, delay, jitter,
 //! reordering, duplication.
 
 use std::time::Duration;
@@ -14,30 +14,32 @@ use crate::row::{Access, Row, field, option};
 pub struct Loss {
     /// Share of packets lost, billionths; 0: none.
     pub ppb: u64,
-    /// Losses come in bursts; `None`: independently of each other.
+    /// Bursts of loss; `None`: losses are independent of each other.
     pub burst: Option<Burst>,
 }
 
-/// Bad periods of a line (Gilbert's model), with losses outside of them Gilbert and Elliott's.
+/// Bursts of loss: bad periods of a line (Gilbert's model), with losses outside of them (Gilbert and
+/// Elliott's model).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
     /// Mean length of a bad period.
     pub length: BurstLength,
-    /// Share of packets lost in it, billionths.
+    /// Share of packets lost in a bad period, billionths.
     pub inside_ppb: u64,
-    /// Share of packets lost outside of it, billionths (Elliott); less than the mean.
+    /// Share of packets lost outside of bad periods, billionths (Elliott); less than the mean.
     pub outside_ppb: u64,
 }
 
 impl Default for Burst {
-    /// Periods of one packet in which all is lost, and nothing outside of them.
+    /// Returns bad periods of one packet in which every packet is lost, and no loss outside of them.
     fn default() -> Self {
         Burst { length: BurstLength::Pkts(1), inside_ppb: WHOLE_PPB, outside_ppb: 0 }
     }
 }
 
 impl Burst {
-    /// Is a mean time within its range? That of packets is the key's.
+    /// Checks the mean time of a bad period against its range. The range of a number of packets is checked
+    /// with the key.
     pub(crate) fn check(&self) -> Result<(), Complaint> {
         let (least, most) = BurstLength::RANGE_NS;
         match self.length {
@@ -52,7 +54,7 @@ impl Burst {
 }
 
 impl Loss {
-    /// Does a Gilbert model with these values exist?
+    /// Checks that a Gilbert model with these values exists.
     pub(crate) fn check(&self) -> Result<(), Complaint> {
         let Loss { ppb, burst: Some(burst) } = *self else { return Ok(()) };
         let percent = |ppb: u64| format!("{}%", ppb as f64 / 1e7);
@@ -82,12 +84,12 @@ impl Loss {
     }
 }
 
-/// A token bucket in front of a link's queue: packets that exceed it are dropped.
+/// A policer: a token bucket in front of a link's queue. Packets that exceed it are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policer {
-    /// Rate at which it fills, bits per second.
+    /// Rate at which the bucket fills, bits per second.
     pub rate_bps: u64,
-    /// What it holds, and holds at the start.
+    /// Size of the bucket, which is full at the start, bytes.
     pub burst_bytes: u64,
 }
 
@@ -100,9 +102,9 @@ impl Policer {
 /// Packets of a flow that take longer than others, so that those sent later overtake them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reorder {
-    /// Share of data packets, billionths.
+    /// Share of data packets that take longer, billionths.
     pub ppb: u64,
-    /// How much longer they take.
+    /// Extra time that these packets take.
     pub delay: Duration,
 }
 
@@ -112,10 +114,10 @@ impl Reorder {
     }
 }
 
-/// A value that changes in steps: from when on it holds, and the value.
+/// A value that changes in steps: each step is a time and the value that holds from then on.
 pub type Steps<T> = Vec<(Duration, T)>;
 
-/// Do the times of steps grow, from later than 0?
+/// Checks that the times of steps grow, from later than 0.
 pub(crate) fn in_order<T>(steps: &[(Duration, T)]) -> Result<(), Complaint> {
     let message = if steps.first().is_some_and(|(at, _)| at.is_zero()) {
         "the first step is at the start".to_owned()
@@ -128,19 +130,19 @@ pub(crate) fn in_order<T>(steps: &[(Duration, T)]) -> Result<(), Complaint> {
     Err(Complaint::impossible(message, help))
 }
 
-/// What lies behind a link's queue: propagation, and what happens on the way.
+/// The line behind a link's queue: its propagation delay and its impairments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Propagation to what follows; part of a flow's RTT.
+    /// Propagation delay of the line; part of a flow's RTT.
     pub delay: Duration,
     /// Largest extra delay of a packet; the extra delay is uniform from 0 to this.
     pub jitter: Duration,
-    /// Packets may overtake each other by their jitter; otherwise they keep their order.
+    /// True if packets may overtake each other by their jitter; otherwise they keep their order.
     pub reorders: bool,
     /// Share of packets that arrive twice, billionths.
     pub duplicate_ppb: u64,
-    /// Mean extra delay of a packet on a crowded Wi-Fi channel, before it waits for those ahead; `None`: no
-    /// Wi-Fi.
+    /// Mean extra delay of a packet on a crowded Wi-Fi channel, before the packet waits for those ahead;
+    /// `None`: no Wi-Fi.
     pub wifi_jitter: Option<Duration>,
 }
 
@@ -211,7 +213,7 @@ pub(crate) const REORDER_KEYS: &[Row<Option<Reorder>>] = &[
         .related(&[Relation::Needs("reorder")]),
 ];
 
-/// Not written when it is zero.
+/// Access to the loss outside of bursts, which is not written when it is zero.
 const LOSS_OUTSIDE_BURST: Access<Loss> = Access {
     get: |loss| loss.burst.as_ref().filter(|burst| burst.outside_ppb > 0)?.outside_ppb.value(),
     set: |loss, value, _| loss.burst.get_or_insert_default().outside_ppb.set(value),

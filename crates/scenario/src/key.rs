@@ -1,26 +1,26 @@
-//! The declaration of one scenario key: its name, kind, range, default and meaning, and where it works.
+//! The declaration of a scenario key: its name, kind, range, default and meaning, and where it works.
 //! `row.rs` connects it with the field of a struct.
 
 use crate::quantity::{self, BurstLength, Dimension};
 
-/// Where a key stands.
+/// The part of a file in which a key stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
-    /// At the top of the file.
+    /// The top of the file.
     Top,
-    /// Under `[window]`.
+    /// The table `[window]`.
     Window,
-    /// Under `[[link]]`.
+    /// A table `[[link]]`.
     Link,
-    /// Under `[[flow]]`.
+    /// A table `[[flow]]`.
     Flow,
 }
 
 impl Section {
-    /// All of them, in the order of a file.
+    /// All sections, in the order of a file.
     pub const ALL: [Self; 4] = [Self::Top, Self::Window, Self::Link, Self::Flow];
 
-    /// As it is written in a file; empty for the top.
+    /// The section's header as written in a file; empty for the top.
     #[must_use]
     pub const fn header(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl Section {
         }
     }
 
-    /// Its name: `link`; empty for the top.
+    /// The section's name: `link`; empty for the top.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.header().trim_matches(['[', ']'])
@@ -46,7 +46,7 @@ impl Section {
     }
 }
 
-/// What a key holds.
+/// The kind of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Free text.
@@ -55,13 +55,13 @@ pub enum Kind {
     Integer,
     /// A number with its unit.
     Quantity(Dimension),
-    /// Times, each with the value that holds from then on.
+    /// Steps: times, each with the value that holds from then on.
     Steps(Dimension),
-    /// A size, packets, or a multiple of the bandwidth-delay product.
+    /// A buffer: a size, packets, or a multiple of the bandwidth-delay product.
     Buffer,
     /// A size or packets.
     Limit,
-    /// A number of packets, or a time.
+    /// The length of a burst: a number of packets, or a time.
     BurstLength,
     /// `true` or `false`.
     Bool,
@@ -69,10 +69,9 @@ pub enum Kind {
     Links,
     /// A list of packets, by kind and number.
     Drops,
-    /// A trace, by its file's path from the folder of the scenario file.
+    /// A trace: the path of its file from the folder of the scenario file.
     Trace,
-    /// A distribution of sizes: one that is built in, or a file, by its path from the folder of the scenario
-    /// file.
+    /// A distribution of sizes: built in, or the path of its file from the folder of the scenario file.
     Sizes,
     /// The name of an algorithm.
     Algorithm,
@@ -88,99 +87,99 @@ pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const S: u64 = 1_000 * MS;
 /// Nanoseconds in a day.
 pub(crate) const DAY: u64 = 86_400 * S;
-/// A time as the kind of a key; likewise a rate, a size and a share.
+/// The kind of a key whose value is a time; likewise a rate, a size and a share below.
 pub(crate) const TIME: Kind = Kind::Quantity(Dimension::Time);
 pub(crate) const RATE: Kind = Kind::Quantity(Dimension::Rate);
 pub(crate) const SIZE: Kind = Kind::Quantity(Dimension::Size);
 pub(crate) const SHARE: Kind = Kind::Quantity(Dimension::Share);
 
-/// Flows of one scenario, groups expanded.
+/// Most flows of a scenario, groups expanded.
 pub(crate) const MOST_FLOWS: u64 = 100_000;
-/// Links on one route: the largest time to live of an IP packet (RFC 791).
+/// Most links on a route: the largest time to live of an IP packet (RFC 791).
 pub(crate) const MOST_HOPS: u64 = 255;
-/// Entries of a flow's `drop`.
+/// Most entries of a flow's `drop`.
 pub(crate) const MOST_DROPS: u64 = 1_000;
-/// Links of one scenario.
+/// Most links of a scenario.
 pub(crate) const MOST_LINKS: u64 = 10_000;
-/// Flows that the workloads of one scenario start on average.
+/// Most flows that the workloads of a scenario start on average.
 pub(crate) const MOST_ARRIVALS: u64 = 10_000_000;
-/// Points of the time series.
+/// Most points of the time series.
 pub(crate) const MOST_POINTS: u64 = 1_000_000;
-/// Points of the time series over all flows: about 2 GB with the files that hold them.
+/// Most points of the time series over all flows: about 2 GB with the files that hold them.
 pub(crate) const MOST_FLOW_POINTS: u64 = 10_000_000;
 
-/// Where a key works.
+/// The targets on which a key works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunsOn {
-    /// In the simulator and on the testbed.
+    /// The simulator and the testbed.
     Both,
-    /// In the simulator; the testbed refuses it.
+    /// The simulator; the testbed refuses the key.
     Simulator,
-    /// In the simulator and on the testbed, except for these words, which the testbed refuses.
+    /// The simulator and the testbed. The testbed refuses these words as values.
     BothExcept(&'static [&'static str]),
 }
 
-/// What holds without a key.
+/// The default of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultValue {
-    /// Nothing: the key must be given.
+    /// No default: the key must be given.
     None,
-    /// What these words say; it depends on other keys, or is the absence of something.
+    /// A default that these words describe: it depends on other keys, or is the absence of something.
     Words(&'static str),
     /// The value that the field of the key has in a new scenario, link or flow: [`Key::default_text`].
     OfField,
 }
 
-/// How a key is related to another one of its part.
+/// A relation of a key to another key of its part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
     /// The key has no effect without this one.
     Needs(&'static str),
-    /// Both cannot be given.
+    /// The key and this one cannot both be given.
     Excludes(&'static str),
-    /// The key has no effect if this one is false; and why.
+    /// The key has no effect if this other key is false, and the reason.
     NeedsTrue(&'static str, &'static str),
 }
 
-/// One key.
+/// The declaration of a key.
 #[derive(Clone, Copy)]
 pub struct Key {
-    /// Where it stands.
+    /// The section in which the key stands.
     pub section: Section,
-    /// As it is written.
+    /// The key's name as written.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of the key's value.
     pub kind: Kind,
-    /// Smallest value, in the stored unit (ns, bit/s, B); for text, characters.
+    /// Smallest value, in the stored unit (ns, bit/s, B); for text, least number of characters.
     pub least: u64,
     /// Largest value.
     pub most: u64,
-    /// What holds without it.
+    /// The key's default.
     pub default: DefaultValue,
-    /// What it means.
+    /// The meaning of the key.
     pub meaning: &'static str,
-    /// Where it works.
+    /// The targets on which the key works.
     pub runs_on: RunsOn,
-    /// The queues that have it; none: it does not depend on the queue.
+    /// The queues that have the key; empty: the key does not depend on the queue.
     pub queues: &'static [&'static str],
-    /// What it needs of other keys of its part, and which it excludes.
+    /// Relations of the key to other keys of its part: those that it needs and those that it excludes.
     pub(crate) relations: &'static [Relation],
-    /// A value as errors show it; `None`: one that follows from the kind.
+    /// The example value that errors show; `None`: an example that follows from the kind.
     pub(crate) example: Option<&'static str>,
-    /// The queue that cannot be without it.
+    /// The queue that needs the key.
     pub(crate) needed_by_queue: Option<&'static str>,
-    /// The key that takes its place: one of them must be given.
+    /// The key that may be given instead: one of both must be given.
     pub(crate) unless: Option<&'static str>,
-    /// A text of several lines.
+    /// True if the value is a text of several lines.
     pub(crate) multiline: bool,
-    /// It decides the outcome: the scenario's hash covers it.
+    /// True if the value decides the outcome: the scenario's hash covers it.
     pub(crate) hashed: bool,
-    /// Printed in the canonical form even at its default.
+    /// True if the canonical form has the key even at its default.
     pub(crate) always_printed: bool,
 }
 
 impl Key {
-    /// A key that must be given.
+    /// Declares a key that must be given.
     pub(crate) const fn new(section: Section, name: &'static str, kind: Kind, meaning: &'static str) -> Self {
         Self {
             section,
@@ -202,7 +201,7 @@ impl Key {
         }
     }
 
-    /// A value of this key, as people write it.
+    /// Writes a value of this key, as in a scenario file.
     #[must_use]
     pub fn show(&self, value: u64) -> String {
         match self.kind {
@@ -217,7 +216,7 @@ impl Key {
         }
     }
 
-    /// "10us to 10s"; empty where there is nothing to say.
+    /// The range in words, such as "10us to 10s"; empty for a key without range.
     #[must_use]
     pub fn bounds(&self) -> String {
         match self.kind {
@@ -232,7 +231,7 @@ impl Key {
         }
     }
 
-    /// An example of its value, as a file has it.
+    /// An example of the key's value, as in a scenario file.
     pub(crate) fn written_example(&self) -> String {
         let quoted = |text: &str| format!("\"{text}\"");
         if let Some(example) = self.example {

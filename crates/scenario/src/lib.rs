@@ -90,7 +90,7 @@ pub use sets::{NotASet, Set};
 pub use traffic::{Arrivals, Traffic, Writes};
 pub use visible::{clipped, visible};
 
-/// Where a scenario will run, and so what it is checked for.
+/// The host on which a scenario will run; a scenario is checked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// The simulator. It does not have the kernel's own algorithms.
@@ -100,7 +100,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Its name in results: `sim` or `kernel`.
+    /// The target's name in results: `sim` or `kernel`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -116,16 +116,16 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Reads a scenario file, after making the changes in `sets`.
 ///
 /// # Errors
-/// When the file cannot be read, and everything that is wrong with it, each with its place.
+/// A file that cannot be read, or every problem of the scenario, each with its place.
 pub fn load(path: &Path, sets: &[Set], target: Target) -> Result<Scenario, Invalid> {
     parse(&path.display().to_string(), &read(path)?, sets, target)
 }
 
-/// The text of a scenario file, for [`parse`]: to check it again later with other values, whatever the file
-/// then has.
+/// Reads the text of a scenario file, for [`parse`]: a caller can check the text again with other values,
+/// whatever the file then has.
 ///
 /// # Errors
-/// The one [`Problem`] of a file that cannot be read, is no text, or is too large for a scenario.
+/// A [`Problem`] if the file cannot be read, is no text, or is too large for a scenario.
 pub fn read(path: &Path) -> Result<String, Invalid> {
     read_text(path).map_err(|(message, help)| {
         let mut problem = Problem::new("file", String::new(), message, help.to_owned());
@@ -161,20 +161,20 @@ fn read_text(path: &Path) -> Result<String, (String, &'static str)> {
 }
 
 impl Scenario {
-    /// Checks a scenario that a program put together, as a file is checked, and fills in its hash.
+    /// Checks a scenario that a program builds, as a file is checked, and fills in its hash.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Every problem of the scenario.
     pub fn sealed(mut self, target: Target) -> Result<Self, Invalid> {
         self.check(target)?;
         self.hash = self.canonical_hash();
         Ok(self)
     }
 
-    /// Can it run on `target`, and is everything in it right?
+    /// Checks that the scenario is right and can run on `target`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Every problem of the scenario.
     pub fn check(&self, target: Target) -> Result<(), Invalid> {
         let problems: Vec<_> = check::faults(self, target)
             .into_iter()

@@ -1,4 +1,4 @@
-//! A link: its rate, its buffer, and what lies in front of its queue and behind it.
+//! A link: its rate, its buffer, and the impairments in front of its queue and behind it.
 
 use crate::files::Trace;
 use crate::handover::Handover;
@@ -12,35 +12,35 @@ use crate::value::Value;
 /// A link with a queue in front of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// Name in results.
+    /// Name of the link in results.
     pub name: String,
-    /// The nodes that it leads from and to, if the scenario has nodes.
+    /// The nodes that the link leads from and to, if the scenario has nodes.
     pub ends: Option<(String, String)>,
-    /// Bits per second on the wire; with a trace, its mean.
+    /// Rate on the wire, bits per second; with a trace, its mean.
     pub rate_bps: u64,
     /// Delivery opportunities in place of the rate.
     pub trace: Option<Trace>,
-    /// Size of the token bucket that shapes to the rate, behind the queue; `None`: a transmitter of that
-    /// rate.
+    /// Size of the token bucket that shapes to the rate, behind the queue; `None`: the link transmits at the
+    /// rate, without a bucket.
     pub burst_bytes: Option<u64>,
-    /// How much the queue holds.
+    /// The limit of the queue.
     pub buffer: Limit,
-    /// How the queue is managed.
+    /// The queue discipline.
     pub queue: Queue,
-    /// Propagation behind the link, and what happens on the way.
+    /// The line behind the queue: its propagation delay and its impairments.
     pub line: Line,
     /// Later rates, bits per second; 0: an outage.
     pub rate_at: Steps<u64>,
-    /// A policer in front of the queue.
+    /// The policer in front of the queue.
     pub policer: Option<Policer>,
-    /// Packets lost behind the queue.
+    /// Random loss behind the queue.
     pub loss: Loss,
-    /// It changes at handovers.
+    /// Handovers of the link.
     pub handover: Option<Handover>,
 }
 
 impl Link {
-    /// A link with a FIFO of `buffer_bytes`, without delay, loss or policer.
+    /// Returns a link with a FIFO of `buffer_bytes`, without delay, loss or policer.
     #[must_use]
     pub fn new(name: impl Into<String>, rate_bps: u64, buffer_bytes: u64) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Link {
         }
     }
 
-    /// The highest rate that it ever has, bits per second.
+    /// The highest rate that the link has during a run, bits per second.
     #[must_use]
     pub fn fastest_bps(&self) -> u64 {
         self.rate_at.iter().map(|(_, rate)| *rate).fold(self.rate_bps, u64::max)
@@ -105,7 +105,8 @@ pub(crate) const KEYS: &[Row<Link>] = &[
         .optional(),
 ];
 
-/// The canonical form prints this key after those of the queue. The order is part of the hash.
+/// Keys of the rate. The canonical form prints this key after those of the queue. The order is part of the
+/// hash.
 #[rustfmt::skip]
 pub(crate) const RATE_KEYS: &[Row<Link>] = &[
     Row::link("rate_at", Kind::Steps(Dimension::Rate), field!(Link, rate_at),
@@ -115,7 +116,7 @@ pub(crate) const RATE_KEYS: &[Row<Link>] = &[
 
 within!(Link { queue: Queue, policer: Option<Policer>, loss: Loss, line: Line, handover: Option<Handover> });
 
-/// With a trace, the rate is the trace's mean and not written.
+/// Access to the rate. With a trace, the rate is the trace's mean and not written.
 const OWN_RATE: Access<Link> = Access {
     get: |link| link.trace.is_none().then_some(Value::Number(link.rate_bps)),
     set: |link, value, _| link.rate_bps = value.number(),

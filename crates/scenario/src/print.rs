@@ -12,7 +12,7 @@ use crate::{Flow, Link, Scenario, Sizes, keys};
 
 impl Scenario {
     /// The scenario in its canonical form: every key, groups expanded, in one order and one spelling. Reading
-    /// it gives the same scenario.
+    /// the text gives the same scenario.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
@@ -24,8 +24,8 @@ impl Scenario {
         text
     }
 
-    /// The canonical form and the files that it names, to lie beside each other: whoever has these has the
-    /// scenario. The files are called by what they hold.
+    /// The canonical form and the files that it names, for one folder: together they are the scenario. The
+    /// names of the files follow from their contents.
     #[must_use]
     pub fn bundle(&self) -> Bundle {
         let mut renamed = self.clone();
@@ -43,15 +43,15 @@ impl Scenario {
         Bundle { toml: renamed.to_toml(), files: files.into_iter().collect() }
     }
 
-    /// SHA-256, in hex, of everything that decides the outcome except the seed: not of title, why, comments,
-    /// order of keys or spelling of units; of files that it names, it is of what they hold. With the
-    /// program's commit and the seed it identifies a simulation.
+    /// SHA-256, in hex, of everything that decides the outcome except the seed. Title, why, comments, order
+    /// of keys and spelling of units do not count; of a file that the scenario names, the content counts.
+    /// With the program's commit and the seed, the hash identifies a simulation.
     #[must_use]
     pub fn canonical_hash(&self) -> String {
         hex(&Sha256::digest(self.experiment(Files::ByContent)))
     }
 
-    /// Everything that decides the outcome, except the seed.
+    /// The text of everything that decides the outcome, except the seed.
     fn experiment(&self, files: Files) -> String {
         let mut text = String::new();
         let rows_of = |section| keys::of_scenario().filter(move |row| row.key().section == section);
@@ -81,16 +81,16 @@ impl Scenario {
     }
 }
 
-/// A scenario with all that it needs.
+/// A scenario with all files that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
     /// The scenario file.
     pub toml: String,
-    /// Name and text of each file that it names, in order of their names.
+    /// Name and text of each file that the scenario names, in order of the names.
     pub files: Vec<(String, String)>,
 }
 
-/// SHA-256, in hex, over the hashes of several scenarios in this order: it stands for all of them.
+/// Returns the SHA-256, in hex, over the hashes of several scenarios in this order.
 #[must_use]
 pub fn hash_of_all<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> String {
     let mut sum = Sha256::new();
@@ -98,17 +98,17 @@ pub fn hash_of_all<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Str
     hex(&sum.finalize())
 }
 
-/// How a file is referred to.
+/// The form in which a text refers to a file.
 #[derive(Clone, Copy)]
 enum Files {
-    /// By its name, so that the scenario can be read again.
+    /// The file's name, so that the scenario can be read again.
     ByName,
-    /// By a hash of its content, for the scenario's hash.
+    /// A hash of the file's content, for the scenario's hash.
     ByContent,
 }
 
-/// Does the canonical form have this value? Not if it is the one that holds without the key, `usual`, unless
-/// the key was there from the beginning: hashes of published results cover those in any case.
+/// Does the canonical form have this value? The default, `usual`, is printed only for keys that have been
+/// there from the beginning: hashes of published results cover them.
 pub(crate) fn is_printed(key: &Key, value: &Value, usual: Option<&Value>) -> bool {
     key.always_printed || key.default == DefaultValue::None || usual != Some(value)
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and where: miette diagnostics that also serve as data. Errors in
+//! Problems of a scenario with their places: miette diagnostics that also serve as data. Errors in
 //! `figure.toml` and `paper.toml` of fairpace-papers use the same type.
 
 use std::fmt;
@@ -9,23 +9,24 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 use crate::excerpt::{Excerpt, Text};
 use crate::visible::{clipped, visible};
 
-/// Characters of a problem's key: the longest path of a key has a third of it.
+/// Most characters of a problem's key; the longest path of a key has a third of it.
 const MOST_KEY: usize = 120;
-/// Characters of a problem's message and of its help: a list of all keys fits. Both may quote a key or a
+/// Most characters of a problem's message and of its help: a list of all keys fits. Both may quote a key or a
 /// value that is as long as the file.
 const MOST_TEXT: usize = 2_000;
 
-/// Characters of a file's name in a message: Linux opens none that is longer, but an argument may be.
+/// Most characters of a file's name in a message: Linux opens no file with a longer name, but an argument may
+/// be longer.
 const MOST_FILE: usize = 4_096;
 
-/// One thing that is wrong.
+/// A problem of a scenario or another file.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// Its kind, for programs: `syntax`, `unknown-key`, `wrong-type`, `wrong-unit`, `out-of-range`,
-    /// `missing-key`, `duplicate-name`, `impossible`, `unknown-algorithm`, `unknown-parameter`,
-    /// `wrong-parameter`, `not-on-target`, `file`.
+    /// Kind of the problem, for programs: `syntax`, `unknown-key`, `wrong-type`, `wrong-unit`,
+    /// `out-of-range`, `missing-key`, `duplicate-name`, `impossible`, `unknown-algorithm`,
+    /// `unknown-parameter`, `wrong-parameter`, `not-on-target`, `file`.
     pub kind: &'static str,
-    /// What is wrong: a `scenario`, or another kind of file.
+    /// Kind of the file with the problem: a `scenario`, or another word.
     pub about: &'static str,
     /// File, or the command-line argument, such as `--set`.
     pub file: String,
@@ -33,17 +34,17 @@ pub struct Problem {
     pub line: usize,
     /// Column in characters, from 1; 0 when there is no place.
     pub column: usize,
-    /// The key, with its section: `link.rate`. Empty when it is about none.
+    /// The key, with its section: `link.rate`. Empty if the problem is about no key.
     pub key: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What to write instead.
+    /// Advice: what to write instead.
     pub help: String,
     excerpt: Option<Excerpt>,
 }
 
 impl Problem {
-    /// A problem without a place in a text.
+    /// Returns a problem without a place in a text.
     pub(crate) fn new(kind: &'static str, key: String, message: String, help: String) -> Self {
         let [message, help] = [message, help].map(|text| clipped(&text, MOST_TEXT).into_owned());
         let key = clipped(&key, MOST_KEY).into_owned();
@@ -51,7 +52,7 @@ impl Problem {
         Self { kind, about: "scenario", file, line, column, key, message, help, excerpt: None }
     }
 
-    /// A problem with a file that is no scenario but leads to some.
+    /// Returns a problem of a file that is no scenario but names scenarios.
     #[must_use]
     pub fn of(
         about: &'static str,
@@ -63,20 +64,20 @@ impl Problem {
         Self { about, ..Self::new(kind, key.into(), message.into(), help.into()) }
     }
 
-    /// The problem in a file without a place in its text.
+    /// Adds the file's name to a problem without a place in its text.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Self {
         self.file = file.into();
         self
     }
 
-    /// The problem at its place in a TOML file: bytes of its text.
+    /// Adds the place in a TOML file: `span` is bytes of its text.
     #[must_use]
     pub fn within(self, file: &str, text: &str, span: Range<usize>) -> Self {
         self.at(&Text::new(file, text), &span)
     }
 
-    /// Puts the problem at its place.
+    /// Adds the problem's place.
     pub(crate) fn at(mut self, text: &Text, span: &Range<usize>) -> Self {
         let excerpt = text.excerpt(span);
         self.file = text.name().to_owned();
@@ -121,7 +122,7 @@ impl Diagnostic for Problem {
     }
 }
 
-/// Everything that is wrong with a scenario, in the order of the file; never empty.
+/// Error: all problems of a scenario, in the order of the file; never empty.
 #[derive(Debug, Clone)]
 pub struct Invalid {
     /// The problems: at most [`Invalid::MOST`].
@@ -129,8 +130,8 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// Problems at which reading stops: more of them come from a file that is no scenario, or from one
-    /// mistake of the program that wrote it.
+    /// Number of problems at which reading stops: more problems come from a file that is no scenario, or from
+    /// one mistake of the program that wrote the file.
     pub const MOST: usize = 100;
 }
 

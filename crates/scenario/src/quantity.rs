@@ -5,23 +5,23 @@
 
 use std::time::Duration;
 
-/// What a quantity measures.
+/// The dimension of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
-    /// Stored in nanoseconds.
+    /// A time, stored in nanoseconds.
     Time,
-    /// Stored in bits per second.
+    /// A rate, stored in bits per second.
     Rate,
-    /// Stored in bytes.
+    /// A size, stored in bytes.
     Size,
-    /// Stored in billionths of a whole.
+    /// A share, stored in billionths of the whole.
     Share,
-    /// Stored in thousandths per second.
+    /// A frequency, stored in thousandths per second.
     Frequency,
 }
 
 impl Dimension {
-    /// All of them.
+    /// All dimensions.
     pub const ALL: [Self; 5] = [Self::Time, Self::Rate, Self::Size, Self::Share, Self::Frequency];
 
     /// Units from the smallest to the largest, with their factor to the stored unit.
@@ -50,7 +50,7 @@ impl Dimension {
         }
     }
 
-    /// As in "a time".
+    /// The noun with its article, as in "a time".
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
@@ -62,13 +62,13 @@ impl Dimension {
         }
     }
 
-    /// As in "time".
+    /// The noun without article, as in "time".
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         self.noun().trim_start_matches("a ")
     }
 
-    /// Something that may be written.
+    /// An example of a quantity of this dimension.
     #[must_use]
     pub const fn example(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ impl Dimension {
         }
     }
 
-    /// "ns, us, ms, s, min or h".
+    /// The units in words, such as "ns, us, ms, s, min or h".
     #[must_use]
     pub fn unit_list(self) -> String {
         let names: Vec<_> = self.units().iter().map(|(name, _)| *name).collect();
@@ -101,15 +101,15 @@ impl Dimension {
     }
 }
 
-/// Why a text is not a quantity: what is wrong with it, and what to write.
+/// Error: a text that is no quantity, with the problem and what to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; {help}")]
 pub struct NotAQuantity {
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What to write.
+    /// Advice: what to write.
     pub help: String,
-    /// It is one, but below zero.
+    /// True if the text is a quantity, but below zero.
     pub(crate) is_negative: bool,
 }
 
@@ -145,8 +145,8 @@ impl Decimal {
         Some(Self { digits, decimals: u32::try_from(fraction.len()).ok()? })
     }
 
-    /// `self * factor`, rounded to the nearest whole; too much becomes the largest number, which no bound
-    /// allows.
+    /// Returns `self * factor`, rounded to the nearest whole number. A product that is too large becomes the
+    /// largest number, which no range allows.
     fn times(&self, factor: u128) -> u64 {
         let unit = 10u128.pow(self.decimals);
         let product = self.digits.saturating_mul(factor).saturating_add(unit / 2) / unit;
@@ -161,7 +161,7 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim_start())
 }
 
-/// A decimal number without a unit, times `factor`.
+/// Reads a decimal number without a unit, times `factor`.
 pub(crate) fn decimal(text: &str, factor: u64) -> Option<u64> {
     Some(Decimal::parse(text)?.times(factor.into()))
 }
@@ -227,7 +227,7 @@ fn wrong_unit(number: &str, unit: &str, wanted: Dimension) -> NotAQuantity {
 /// Reads a time.
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub fn parse_time(text: &str) -> Result<Duration, NotAQuantity> {
     parse(text, Dimension::Time).map(Duration::from_nanos)
 }
@@ -255,7 +255,7 @@ pub fn show_steps(steps: &[(u64, u64)], dimension: Dimension) -> String {
     steps.iter().map(step).collect::<Vec<_>>().join(", ")
 }
 
-/// Steps that may be written.
+/// An example of steps.
 pub(crate) fn example_steps(dimension: Dimension) -> String {
     let later = if dimension == Dimension::Rate { "20mbit" } else { "80ms" };
     format!("10s {later}, 20s {}", dimension.example())
@@ -264,13 +264,14 @@ pub(crate) fn example_steps(dimension: Dimension) -> String {
 /// Billionths in a whole.
 pub const WHOLE_PPB: u64 = 1_000_000_000;
 
-/// A full-sized packet on the wire: 1500 bytes of IP and an Ethernet header. A smaller buffer passes nothing.
+/// A full-sized packet on the wire: 1500 bytes of IP and an Ethernet header. A smaller buffer lets no full
+/// packet pass.
 pub const PACKET_BYTES: u64 = 1500 + ETHERNET_BYTES;
 
 /// An Ethernet header on the wire, bytes.
 pub(crate) const ETHERNET_BYTES: u64 = 14;
 
-/// How much a queue holds.
+/// The limit of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// Bytes on the wire, headers included.
@@ -280,7 +281,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// In bytes; packets count as full ones.
+    /// The limit in bytes; packets count as full packets.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
@@ -289,7 +290,7 @@ impl Limit {
         }
     }
 
-    /// Is this more than it holds?
+    /// Are `bytes` and `pkts` more than the limit allows?
     #[inline]
     #[must_use]
     pub fn is_exceeded_by(self, bytes: u64, pkts: u64) -> bool {
@@ -303,17 +304,17 @@ impl Limit {
 /// A buffer as written: a limit, or a multiple of the bandwidth-delay product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Buffer {
-    /// What it holds.
+    /// A limit in bytes or packets.
     Limit(Limit),
-    /// Millionths of a bandwidth-delay product.
+    /// A multiple of the bandwidth-delay product.
     Bdp {
-        /// 1,000,000 is one BDP.
+        /// Millionths of a BDP: 1,000,000 is one BDP.
         millionths: u64,
     },
 }
 
 impl Buffer {
-    /// What it stands for on a link of this rate, with this RTT as the product's delay.
+    /// The limit that the buffer has on a link of this rate, with `rtt` as the product's delay.
     #[must_use]
     pub fn limit(self, rate_bps: u64, rtt: Duration) -> Limit {
         match self {
@@ -330,7 +331,7 @@ impl Buffer {
 /// Reads a buffer size: a size, packets such as "100pkts", or a multiple of the BDP such as "1.5bdp".
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub fn parse_buffer(text: &str) -> Result<Buffer, NotAQuantity> {
     let (number, unit) = split(text);
     if unit.eq_ignore_ascii_case("bdp") && !number.starts_with('-') {
@@ -351,7 +352,7 @@ pub fn parse_buffer(text: &str) -> Result<Buffer, NotAQuantity> {
 /// Reads a size, or packets such as "100pkts".
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub fn parse_limit(text: &str) -> Result<Limit, NotAQuantity> {
     let (number, unit) = split(text);
     if matches!(unit, "pkts" | "pkt" | "packets") && !number.starts_with('-') {
@@ -404,12 +405,12 @@ pub fn show(value: u64, dimension: Dimension) -> String {
     format!("{}{name}", value / factor)
 }
 
-/// How long a bad period of a line lasts on average.
+/// Mean length of a bad period of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BurstLength {
-    /// This number of packets; at least 1. The line stays bad for as long as none is sent.
+    /// A number of packets; at least 1. The line stays bad while no packet is sent.
     Pkts(u64),
-    /// This time, whatever is sent.
+    /// A time, whatever is sent.
     Time(Duration),
 }
 
@@ -418,7 +419,7 @@ impl BurstLength {
     /// most runs.
     pub(crate) const RANGE_NS: (u64, u64) = (1_000, 3_600_000_000_000);
 
-    /// The range of times, for people.
+    /// The range of times in words.
     pub(crate) fn time_range() -> String {
         let (least, most) = Self::RANGE_NS;
         format!("{} to {}", show(least, Dimension::Time), show(most, Dimension::Time))

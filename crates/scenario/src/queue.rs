@@ -1,4 +1,4 @@
-//! Queues and how they are managed: which packets wait, are dropped or marked, and in what order they leave.
+//! Queues and their disciplines: which packets wait, are dropped or marked, and in what order they leave.
 
 use crate::fault::Complaint;
 use crate::field::Field;
@@ -6,14 +6,14 @@ use crate::key::{Kind, MS, Relation, S, SHARE, SIZE, TIME};
 use crate::quantity::{Dimension, Limit, PACKET_BYTES, WHOLE_PPB, show, show_limit};
 use crate::row::{Access, Row};
 
-/// Which packets wait, which are dropped or marked, and in what order they leave.
+/// A queue discipline: it decides which packets wait, are dropped or marked, and in what order they leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Queue {
-    /// First in, first out; what does not fit is dropped.
+    /// First in, first out; packets that do not fit are dropped.
     #[default]
     Fifo,
-    /// A FIFO that marks ECN-capable packets which find more than this waiting (a step, as data centres use
-    /// it).
+    /// A FIFO that marks ECN-capable packets if more than this limit waits when they arrive (a step, as data
+    /// centres use it).
     Step(Limit),
     /// Random early detection.
     Red(Red),
@@ -27,16 +27,16 @@ pub enum Queue {
     DualPi2(DualPi2),
 }
 
-/// Whose RED.
+/// Variants of RED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedRules {
     /// Linux's `sch_red`: the average is a scaled integer, idle time ages it by a table, and from `max_bytes`
     /// on ECN-capable packets are still marked (without tc's `harddrop`).
     Linux,
-    /// Those of Floyd and Jacobson 1993. From `max_bytes` on, packets are dropped even if they could be
-    /// marked: RFC 3168, section 7, and Floyd's own simulator (ns-2).
+    /// RED of Floyd and Jacobson 1993. From `max_bytes` on, packets are dropped even if they could be marked:
+    /// RFC 3168, section 7, and Floyd's own simulator (ns-2).
     Floyd {
-        /// From `max_bytes` to twice of it the probability grows to one, instead of jumping: Floyd,
+        /// True if the probability grows to one from `max_bytes` to twice of it, instead of jumping: Floyd,
         /// "Recommendation on using the gentle_ variant of RED", 2000.
         gentle: bool,
     },
@@ -45,19 +45,19 @@ pub enum RedRules {
 /// Settings of RED. Thresholds are bytes of average backlog, up to 4 GB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Red {
-    /// Whose rules.
+    /// The variant of RED.
     pub rules: RedRules,
-    /// Below this average nothing is dropped.
+    /// Least average at which packets are dropped.
     pub min_bytes: u64,
-    /// From this average on everything is dropped.
+    /// Average from which on all packets are dropped.
     pub max_bytes: u64,
-    /// The probability just below `max_bytes`, billionths.
+    /// The drop probability just below `max_bytes`, billionths.
     pub max_ppb: u64,
-    /// Full packets that may arrive at once at an empty queue without early drops. It sets the average's
-    /// weight, as tc's `burst` does; the weight is 2^-1 for bursts that cannot reach `min_bytes`, which tc
-    /// refuses.
+    /// Number of full packets that may arrive at once at an empty queue without early drops. The number sets
+    /// the average's weight, as tc's `burst` does; the weight is 2^-1 for bursts that cannot reach
+    /// `min_bytes`, which tc refuses.
     pub burst_pkts: u64,
-    /// Marks ECN-capable packets where it would drop them early.
+    /// True if ECN-capable packets are marked where they would be dropped early.
     pub ecn: bool,
 }
 
@@ -66,22 +66,22 @@ pub struct Red {
 pub struct Codel {
     /// Acceptable queueing delay of a standing queue, ns.
     pub target_ns: u64,
-    /// For how long the target may be exceeded, ns; about the largest RTT.
+    /// Time for which the queueing delay may exceed the target, ns; about the largest RTT.
     pub interval_ns: u64,
-    /// Marks ECN-capable packets instead of dropping them.
+    /// True if ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Marks ECN-capable packets that waited longer than this, ns, independently of the target.
+    /// Queueing delay above which ECN-capable packets are marked, independently of the target, ns.
     pub ce_threshold_ns: Option<u64>,
-    /// That is for ECT(1) only: L4S (Linux: `ce_threshold_selector 0x1/0x3`).
+    /// True if `ce_threshold_ns` is for ECT(1) only: L4S (Linux: `ce_threshold_selector 0x1/0x3`).
     pub ce_threshold_l4s: bool,
 }
 
 /// Settings of FQ-CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FqCodel {
-    /// What runs in each bucket.
+    /// CoDel in each bucket.
     pub codel: Codel,
-    /// Buckets that connections are hashed to; 0 is taken as 1.
+    /// Number of buckets that connections are hashed to; 0 is taken as 1.
     pub buckets: u32,
     /// Bytes that a bucket may send in its turn; less than 256 is taken as 256, as by Linux.
     pub quantum_bytes: u32,
@@ -92,10 +92,10 @@ pub struct FqCodel {
 pub struct Pie {
     /// The target queueing delay, ns.
     pub target_ns: u64,
-    /// From one computation of the probability to the next, ns; less than 1 ms is taken as 1 ms, about the
-    /// least of Linux.
+    /// Time from one computation of the probability to the next, ns; less than 1 ms is taken as 1 ms, about
+    /// the least value of Linux.
     pub update_ns: u64,
-    /// Marks ECN-capable packets instead of dropping them while the probability is at most 10 %.
+    /// True if ECN-capable packets are marked instead of dropped while the probability is at most 10 %.
     pub ecn: bool,
 }
 
@@ -104,35 +104,36 @@ pub struct Pie {
 pub struct DualPi2 {
     /// The target delay of Classic packets, ns.
     pub target_ns: u64,
-    /// From one computation of the probability to the next, ns (Tupdate); less than 1 ms is taken as 1 ms.
-    /// `None`: see [`DualPi2::update_ns`].
+    /// Time from one computation of the probability to the next, ns (Tupdate); less than 1 ms is taken as 1
+    /// ms. `None`: see [`DualPi2::update_ns`].
     pub update_ns: Option<u64>,
     /// The worst RTT that is expected, ns (RTT_max). The gains of the controller follow from it; less than 1
     /// ms is taken as 1 ms.
     pub rtt_max_ns: u64,
-    /// By how much the probability of L4S exceeds the root of that of Classic traffic (k); 0 is taken as 1.
+    /// Coupling factor: the probability of L4S over the root of the probability of Classic traffic (k); 0 is
+    /// taken as 1.
     pub coupling: u32,
-    /// The delay of L4S packets at which their marks begin, ns (minTh); at least the time of a full packet.
+    /// The delay of L4S packets at which marks begin, ns (minTh); at least the time of a full packet.
     pub ramp_from_ns: u64,
-    /// From there to where all are marked, ns (range).
+    /// Length of the ramp, ns (range): at `ramp_from_ns` plus this delay all L4S packets are marked.
     pub ramp_range_ns: u64,
-    /// The share of the link that Classic packets get at least while L4S packets wait, billionths.
+    /// The least share of the link that Classic packets get while L4S packets wait, billionths.
     pub classic_share_ppb: u64,
 }
 
 impl DualPi2 {
-    /// From one computation of the probability to the next, ns: if it is not given, the target or a third of
-    /// the worst RTT, whichever is less (RFC 9332, appendix A.1).
+    /// Time from one computation of the probability to the next, ns: if it is not given, the target or a
+    /// third of the worst RTT, whichever is less (RFC 9332, appendix A.1).
     #[must_use]
     pub fn update_ns(&self) -> u64 {
         self.update_ns.unwrap_or(self.target_ns.min(self.rtt_max_ns / 3))
     }
 }
 
-/// A queue with the defaults that it has in front of a buffer.
+/// A function that returns a queue with the defaults that it has in front of a buffer.
 type New = fn(Limit) -> Queue;
 
-/// The name of every queue, and how it is made.
+/// The name of every queue, and the function that makes it.
 const ALL: &[(&str, New)] = &[
     ("fifo", |_| Queue::Fifo),
     // `mark_above` must be given
@@ -146,7 +147,7 @@ const ALL: &[(&str, New)] = &[
 ];
 
 impl Queue {
-    /// The names of all of them, as they are written.
+    /// The names of all queues.
     pub(crate) const NAMES: &[&str] = &{
         let (mut names, mut index) = ([""; ALL.len()], 0);
         while index < ALL.len() {
@@ -156,12 +157,12 @@ impl Queue {
         names
     };
 
-    /// The queue of this name with the defaults that it has in front of a buffer.
+    /// Returns the queue called `name` with the defaults that it has in front of a buffer.
     pub(crate) fn named(name: &str, buffer: Limit) -> Option<Self> {
         ALL.iter().find(|(known, _)| *known == name).map(|(_, new)| new(buffer))
     }
 
-    /// As it is written.
+    /// The queue's name in a scenario.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -176,7 +177,8 @@ impl Queue {
         }
     }
 
-    /// What results call it: its name, and whose rules it follows where they differ.
+    /// The queue's title in results: its name, and the implementation that it follows where implementations
+    /// differ.
     #[must_use]
     pub fn title(&self) -> &'static str {
         match self {
@@ -189,7 +191,7 @@ impl Queue {
 }
 
 impl Queue {
-    /// What is wrong with its settings in front of this buffer, and the keys that it is about.
+    /// Returns the complaints about the queue's settings in front of this buffer, each with its key.
     pub(crate) fn check(&self, buffer: Limit) -> Vec<(&'static str, Complaint)> {
         let (key, message, help) = match self {
             Queue::Red(red) => return red.thresholds(buffer).into_iter().chain(red.burst()).collect(),
@@ -214,7 +216,7 @@ impl Queue {
 }
 
 impl Red {
-    /// What is wrong with the thresholds.
+    /// Returns the complaint about the thresholds.
     fn thresholds(&self, buffer: Limit) -> Option<(&'static str, Complaint)> {
         let size = |bytes| show(bytes, Dimension::Size);
         let (min, max) = (size(self.min_bytes), size(self.max_bytes));
@@ -232,7 +234,7 @@ impl Red {
         Some((key, Complaint::impossible(message, help)))
     }
 
-    /// What is wrong with the burst.
+    /// Returns the complaint about the burst.
     fn burst(&self) -> Option<(&'static str, Complaint)> {
         let Red { min_bytes, burst_pkts, .. } = *self;
         if burst_pkts.saturating_mul(PACKET_BYTES) >= min_bytes {
@@ -245,16 +247,16 @@ impl Red {
         Some(("red_burst", Complaint::impossible(message, help)))
     }
 
-    /// The settings of tc for a queue of `limit_bytes` without further options (iproute2, tc/q_red.c): `max`
-    /// is a quarter of the queue, `min` a third of `max`.
+    /// Returns the settings of tc for a queue of `limit_bytes` without further options (iproute2,
+    /// tc/q_red.c): `max` is a quarter of the queue, `min` a third of `max`.
     #[must_use]
     pub fn before(rules: RedRules, limit_bytes: u64) -> Self {
         let max_bytes = (limit_bytes / 4).max(2);
         Self::between(rules, (max_bytes / 3).max(1), max_bytes)
     }
 
-    /// With these thresholds, and the rest as tc has it: a probability of 2 %, and a burst of (2 min + max) /
-    /// 3 in full packets, the guideline of tc-red(8); no less than min, which tc refuses.
+    /// Returns settings with these thresholds, and the rest as tc has it: a probability of 2 %, and a burst
+    /// of (2 min + max) / 3 in full packets, the guideline of tc-red(8); no less than min, which tc refuses.
     #[must_use]
     pub fn between(rules: RedRules, min_bytes: u64, max_bytes: u64) -> Self {
         let guideline = min_bytes.saturating_mul(2).saturating_add(max_bytes) / (3 * PACKET_BYTES);
@@ -264,7 +266,7 @@ impl Red {
 }
 
 impl Default for Codel {
-    /// The RFC's.
+    /// Returns the defaults of the RFC.
     fn default() -> Self {
         Codel {
             target_ns: 5 * MS,
@@ -277,21 +279,21 @@ impl Default for Codel {
 }
 
 impl Default for FqCodel {
-    /// The RFC's, and Linux's.
+    /// Returns the defaults of the RFC and of Linux.
     fn default() -> Self {
         FqCodel { codel: Codel { ecn: true, ..Codel::default() }, buckets: 1024, quantum_bytes: 1514 }
     }
 }
 
 impl Default for Pie {
-    /// The RFC's, and Linux's.
+    /// Returns the defaults of the RFC and of Linux.
     fn default() -> Self {
         Pie { target_ns: 15 * MS, update_ns: 15 * MS, ecn: false }
     }
 }
 
 impl Default for DualPi2 {
-    /// The RFC's; the share is Linux's.
+    /// Returns the defaults of the RFC; the share is Linux's.
     fn default() -> Self {
         DualPi2 {
             target_ns: 15 * MS,

@@ -11,12 +11,12 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of a seed.
+    /// Returns the generator of a seed.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
@@ -26,25 +26,25 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// The upper 32 of 64 random bits.
+    /// Returns the upper 32 of 64 random bits.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
         (self.next_u64() >> 32) as u32
     }
 
-    /// Uniform in `0..n`; 0 for `n` = 0. The bias is below n / 2^64.
+    /// Returns a number, uniform in `0..n`; 0 for `n` = 0. The bias is below n / 2^64.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Uniform in [0, 1).
+    /// Returns a number, uniform in [0, 1).
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// True with a probability of `ppb` billionths.
+    /// Returns true with a probability of `ppb` billionths.
     #[inline]
     pub fn chance(&mut self, ppb: u64) -> bool {
         self.below(WHOLE_PPB) < ppb

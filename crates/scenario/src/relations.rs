@@ -1,13 +1,13 @@
-//! What keys of one part need of each other, by the relations that their declarations name: of a file, and
-//! of a typed scenario, in which a key is given if the canonical form has it.
+//! Relations of keys of one part, as their declarations name them: of a file, and of a typed scenario, in
+//! which a key is given if the canonical form has it.
 
 use crate::fault::Complaint;
 use crate::key::{Key, Relation, Section};
 use crate::keys;
 use crate::value::{Given, Value};
 
-/// Complaints about keys that have no effect without another one, or exclude each other, with the key that
-/// each is about. `written`: whether a key is there, with a right value or a wrong one.
+/// Returns complaints about keys that have no effect without another key, or exclude each other, with the key
+/// that each is about. `written`: is a key there, with a right value or a wrong one?
 pub(crate) fn complaints(
     section: Section,
     given: &Given,
@@ -47,7 +47,7 @@ fn missing(key: &Key, section: Section, other: &str) -> Complaint {
     Complaint::new("missing-key", message, write(section, other))
 }
 
-/// How a key that is missing is written.
+/// Returns the text that shows how to write a missing key.
 pub(crate) fn write(section: Section, name: &str) -> String {
     let example = keys::find(section, name).map(Key::written_example).unwrap_or_default();
     format!("write {name} = {example}")

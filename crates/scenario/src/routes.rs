@@ -1,4 +1,4 @@
-//! Which links each flow takes, and how its RTT is divided over its path.
+//! Routes: the links that each flow takes, and the division of its RTT over its path.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -9,24 +9,24 @@ use crate::key::{MOST_HOPS, Section};
 use crate::quantity::{ETHERNET_BYTES, Limit, PACKET_BYTES, ns, show_time};
 use crate::{Flow, Invalid, Link, Scenario};
 
-/// One flow's path. Its RTT is `access_ns`, the delays of the lines behind the links of both routes,
+/// A flow's path. The flow's RTT is `access_ns`, the delays of the lines behind the links of both routes,
 /// `behind_ns` and `back_ns`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The links that its data takes, as places in [`Scenario::links`], in order; at least one.
+    /// The links that the flow's data takes, as places in [`Scenario::links`], in order; at least one link.
     pub forward: Vec<u32>,
-    /// The links that its ACKs take, in order; there may be none.
+    /// The links that the flow's ACKs take, in order; may be empty.
     pub back: Vec<u32>,
     /// Propagation from the sender to the first link, ns.
     pub access_ns: u64,
     /// Propagation from the last link's line to the receiver, ns.
     pub behind_ns: u64,
-    /// Propagation from the receiver to the sender beside the lines of `back`, ns. The odd nanosecond is
-    /// here.
+    /// Propagation from the receiver to the sender beside the lines of `back`, ns. If the RTT is divided by
+    /// two, the odd nanosecond is in this part.
     pub back_ns: u64,
-    /// Later values of `behind_ns`: from when on, and the value, ns.
+    /// Later values of `behind_ns`: each a time and the value that holds from then on, ns.
     pub behind_at_ns: Vec<(u64, u64)>,
-    /// Later values of `back_ns`, at the same times.
+    /// Later values of `back_ns`, at the times of `behind_at_ns`.
     pub back_at_ns: Vec<(u64, u64)>,
 }
 
@@ -34,8 +34,8 @@ pub struct Route {
 type Both = (Vec<u32>, Vec<u32>);
 
 impl Scenario {
-    /// Every flow's path, in the order of the flows. In an unchecked scenario, a flow whose route is invalid
-    /// has an empty one, and a delay that would be negative is 0.
+    /// Every flow's path, in the order of the flows. In an unchecked scenario, a flow with an invalid route
+    /// has an empty route, and a delay that would be negative is 0.
     #[must_use]
     pub fn routes(&self) -> Vec<Route> {
         Resolver::new(self)
@@ -60,7 +60,7 @@ impl Scenario {
         }
     }
 
-    /// The part of an RTT that does not depend on it.
+    /// Returns the part of a flow's RTT that does not change with the RTT: access delay and lines.
     fn fixed_ns(&self, flow: &Flow, forward: &[u32], back: &[u32]) -> u64 {
         self.lines_ns(forward).saturating_add(self.lines_ns(back)).saturating_add(ns(flow.access_delay))
     }
@@ -71,7 +71,7 @@ impl Scenario {
     }
 }
 
-/// What is wrong with the routes of a scenario.
+/// Returns the faults of the routes of a scenario.
 pub(crate) fn faults(scenario: &Scenario) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (index, (routes, flow)) in Resolver::new(scenario).all().zip(&scenario.flows).enumerate() {
@@ -90,8 +90,8 @@ pub(crate) fn faults(scenario: &Scenario) -> Vec<Fault> {
     faults
 }
 
-/// Does a link on the route let no full packet of the flow pass? The bounds of the links' keys see to packets
-/// of the default MTU.
+/// Returns the fault of a link on the route that lets no full packet of the flow pass. The ranges of the
+/// links' keys exclude this for packets of the default MTU.
 fn too_small(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32]) -> Option<Fault> {
     let mtu_bytes = flow.sending.mtu_bytes;
     let packet_bytes = u64::from(mtu_bytes) + ETHERNET_BYTES;
@@ -118,7 +118,7 @@ fn too_small(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32]) ->
     Some(impossible(Section::Flow, index, "mtu", message, help))
 }
 
-/// Do the links' lines and the access take longer than the flow's RTT, at any time?
+/// Returns the fault of lines and access that take longer than the flow's RTT, at any time.
 fn too_short(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32], back: &[u32]) -> Option<Fault> {
     let fixed = scenario.fixed_ns(flow, forward, back);
     let mut rtts =
@@ -135,7 +135,7 @@ fn too_short(scenario: &Scenario, index: usize, flow: &Flow, forward: &[u32], ba
     Some(impossible(Section::Flow, index, key, message, help))
 }
 
-/// What is wrong with the route of a flow whose index is not known yet.
+/// Returns a fault of the route of a flow whose index is not known yet.
 fn wrong(key: &'static str, item: Option<usize>, message: String, help: impl Into<String>) -> Fault {
     Fault { item, ..impossible(Section::Flow, 0, key, message, help) }
 }
@@ -198,7 +198,7 @@ impl<'s> Resolver<'s> {
         Ok((forward, back))
     }
 
-    /// The links of these names.
+    /// Returns the links of these names.
     fn named(&self, key: &'static str, names: &[String]) -> Result<Vec<u32>, Fault> {
         let mut route = Vec::with_capacity(names.len());
         for (item, name) in names.iter().enumerate() {
@@ -224,7 +224,7 @@ impl<'s> Resolver<'s> {
         Ok(route)
     }
 
-    /// Every link that no ACKs take.
+    /// Returns every link that no ACKs take.
     fn usual(&self, reverse: &[String]) -> Result<Vec<u32>, Fault> {
         if self.usual.is_empty() {
             let message = "every link is on the `reverse` of a flow: none is left for data".to_owned();
@@ -239,7 +239,7 @@ impl<'s> Resolver<'s> {
         &self.scenario.links[index as usize]
     }
 
-    /// Does each link begin where the one before ends? Links without nodes fit anywhere.
+    /// Checks that each link begins where the link before ends. Links without nodes fit anywhere.
     fn connected(&self, key: &'static str, route: &[u32], written: bool) -> Result<(), Fault> {
         if route.len() as u64 > MOST_HOPS {
             let most = format!("it may take at most {MOST_HOPS}, as an IP packet may");
@@ -265,7 +265,7 @@ impl<'s> Resolver<'s> {
         Ok(())
     }
 
-    /// Do the ACKs leave where the data arrives, and arrive where it leaves?
+    /// Checks that the ACKs leave where the data arrives, and arrive where the data leaves.
     fn closed(&self, forward: &[u32], back: &[u32]) -> Result<(), Fault> {
         let node = |link: Option<&u32>, part: fn(&(String, String)) -> &String| {
             link.and_then(|link| self.link(*link).ends.as_ref()).map(part)
@@ -287,8 +287,8 @@ impl<'s> Resolver<'s> {
         Ok(())
     }
 
-    /// From node to node with the least delay; then with the fewest links; then by the links that come first
-    /// in the file.
+    /// Returns the route from node to node with the least delay; among equals with the fewest links; then
+    /// with the links that come first in the file.
     fn shortest(&self, from: &'s str, to: &'s str) -> Result<Vec<u32>, Fault> {
         let mut leaving: HashMap<&str, Vec<(u32, &str)>> = HashMap::new();
         let mut nodes = HashSet::new();

@@ -1,17 +1,17 @@
-//! Rows: each connects the declaration of a key with the field of a struct that the key sets. A row stands
-//! beside its struct `S`; `Within` says where the struct lies in a link, a flow or a scenario.
+//! Rows: each row connects the declaration of a key with the field of a struct that the key sets. A row
+//! stands beside its struct `S`; `Within` says where the struct lies in a link, a flow or a scenario.
 
 use crate::key::{DefaultValue, Key, Kind, Relation, RunsOn, Section};
 use crate::value::{Given, Value};
 
-/// A key that sets a field of `S`.
+/// A row: a key that sets a field of `S`.
 pub(crate) struct Row<S> {
     key: Key,
     access: Access<S>,
 }
 
-/// How to get and set the field. `get` returns `None` where the field does not exist, as the interval of a
-/// queue that is not CoDel.
+/// Functions that get and set the field. `get` returns `None` where the field does not exist, such as the
+/// interval of a queue that is not CoDel.
 pub(crate) struct Access<S> {
     pub(crate) get: fn(&S) -> Option<Value>,
     /// Sets the field; the other values of the part decide about defaults that depend on them.
@@ -19,7 +19,7 @@ pub(crate) struct Access<S> {
 }
 
 impl<S> Access<S> {
-    /// No field: the reader alone uses the value.
+    /// Access without a field: only the reader uses the value.
     pub(crate) const NONE: Self = Self { get: |_| None, set: |_, _, _| {} };
 }
 
@@ -38,7 +38,7 @@ impl<P> Within<P> for P {
     }
 }
 
-/// A row of `P`, whichever struct within `P` has the field.
+/// A row of `P`, for a field of any struct within `P`.
 pub(crate) trait Lens<P> {
     fn key(&self) -> &Key;
     fn get(&self, part: &P) -> Option<Value>;
@@ -57,7 +57,7 @@ impl<P, S: Within<P>> Lens<P> for Row<S> {
     }
 }
 
-/// Where structs lie within another one: `within!(Link { queue: Queue })`.
+/// Declares where structs lie within another struct: `within!(Link { queue: Queue })`.
 macro_rules! within {
     ($part:ident { $($field:ident: $type:ty),+ $(,)? }) => {
         $(impl $crate::row::Within<$part> for $type {
@@ -105,91 +105,93 @@ macro_rules! option {
 
 pub(crate) use {field, option, within};
 
-/// A name, or sentences.
+/// Text of a row: a name or sentences.
 type Text = &'static str;
 
 impl<S> Row<S> {
-    /// A key at the top of the file. It must be given, unless `or` or `optional` follows.
+    /// Declares a key at the top of the file. The key must be given, unless `or` or `optional` follows.
     pub(crate) const fn top(name: Text, kind: Kind, access: Access<S>, meaning: Text) -> Self {
         Self { key: Key::new(Section::Top, name, kind, meaning), access }
     }
 
-    /// A key under `[window]`.
+    /// Declares a key under `[window]`.
     pub(crate) const fn window(name: Text, kind: Kind, access: Access<S>, meaning: Text) -> Self {
         Self { key: Key::new(Section::Window, name, kind, meaning), access }
     }
 
-    /// A key under `[[link]]`.
+    /// Declares a key under `[[link]]`.
     pub(crate) const fn link(name: Text, kind: Kind, access: Access<S>, meaning: Text) -> Self {
         Self { key: Key::new(Section::Link, name, kind, meaning), access }
     }
 
-    /// A key under `[[flow]]`.
+    /// Declares a key under `[[flow]]`.
     pub(crate) const fn flow(name: Text, kind: Kind, access: Access<S>, meaning: Text) -> Self {
         Self { key: Key::new(Section::Flow, name, kind, meaning), access }
     }
 
-    /// Its smallest and largest value, in stored units; for text, in characters; for lists, in items.
+    /// Sets the key's smallest and largest value, in stored units; for text, in characters; for lists, in
+    /// items.
     pub(crate) const fn range(self, least: u64, most: u64) -> Self {
         Self { key: Key { least, most, ..self.key }, ..self }
     }
 
-    /// It must be given unless this key is, which takes its place.
+    /// Declares that the key must be given unless the key `other` is.
     pub(crate) const fn unless(self, other: &'static str) -> Self {
         Self { key: Key { unless: Some(other), ..self.key }, ..self }
     }
 
-    /// It need not be given; these words say what holds then.
+    /// Declares that the key need not be given; the words `default` say what holds then.
     pub(crate) const fn or(self, default: &'static str) -> Self {
         Self { key: Key { default: DefaultValue::Words(default), ..self.key }, ..self }
     }
 
-    /// It need not be given; the field has a default.
+    /// Declares that the key need not be given; the field has a default.
     pub(crate) const fn optional(self) -> Self {
         Self { key: Key { default: DefaultValue::OfField, ..self.key }, ..self }
     }
 
-    /// The testbed refuses it.
+    /// Declares that the testbed refuses the key.
     pub(crate) const fn simulator_only(self) -> Self {
         Self { key: Key { runs_on: RunsOn::Simulator, ..self.key }, ..self }
     }
 
-    /// The testbed refuses these words.
+    /// Declares that the testbed refuses these words as values.
     pub(crate) const fn simulator_only_if(self, words: &'static [&'static str]) -> Self {
         Self { key: Key { runs_on: RunsOn::BothExcept(words), ..self.key }, ..self }
     }
 
-    /// Only these queues have it.
+    /// Declares that only these queues have the key.
     pub(crate) const fn of_queues(self, queues: &'static [&'static str]) -> Self {
         Self { key: Key { queues, ..self.key }, ..self }
     }
 
-    /// This queue, one of those that have it, cannot be without it.
+    /// Declares that this queue, one of those that have the key, needs it.
     pub(crate) const fn needed_by_queue(self, queue: &'static str) -> Self {
         Self { key: Key { needed_by_queue: Some(queue), ..self.key }, ..self }
     }
 
-    /// What it needs of other keys of its part, and which it excludes.
+    /// Sets the relations to other keys of the part: keys that are needed or excluded.
     pub(crate) const fn related(self, relations: &'static [Relation]) -> Self {
         Self { key: Key { relations, ..self.key }, ..self }
     }
 
-    /// What errors show as a value of it.
+    /// Sets the example value that errors show.
     pub(crate) const fn example(self, example: &'static str) -> Self {
         Self { key: Key { example: Some(example), ..self.key }, ..self }
     }
 
-    /// A text of several lines.
+    /// Declares that the value is a text of several lines.
     pub(crate) const fn multiline(self) -> Self {
         Self { key: Key { multiline: true, ..self.key }, ..self }
     }
 
-    /// It does not decide the outcome, or results name it beside the hash.
+    /// Declares that the hash does not cover the value: it does not decide the outcome, or results name it
+    /// beside the hash.
     pub(crate) const fn not_hashed(self) -> Self {
         Self { key: Key { hashed: false, ..self.key }, ..self }
     }
 
-    /// The canonical form has it even at its default.
+    /// Declares that the canonical form has the key even at its default.
     pub(crate) const fn always_printed(self) -> Self {
         Self { key: Key { always_printed: true, ..self.key }, ..self }
     }

@@ -1,4 +1,4 @@
-//! The whole of a scenario: what stands at the top of the file.
+//! The scenario as a whole, with the keys at the top of the file.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use crate::row::{Row, field};
 /// The largest seed: the largest integer of TOML.
 pub const MOST_SEED: u64 = i64::MAX as u64;
 
-/// Everything that decides a run, apart from where it runs.
+/// A scenario: everything that decides a run, apart from the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// What is compared, in a few words.
+    /// The comparison in a few words.
     pub title: String,
-    /// Why it is worth running; may be empty.
+    /// The reason for the comparison; may be empty.
     pub why: String,
-    /// Source of all randomness.
+    /// The source of all randomness.
     pub seed: u64,
-    /// From the earliest possible start of a flow to the end of the run.
+    /// Length of the run: from the earliest possible start of a flow to the end.
     pub duration: Duration,
     /// The measurement window: from, to.
     pub window: (Duration, Duration),
@@ -29,12 +29,13 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// The flows, in the order of the file, groups expanded.
     pub flows: Vec<Flow>,
-    /// [`Scenario::canonical_hash`]: SHA-256, in hex, of what decides the outcome, except the seed.
+    /// [`Scenario::canonical_hash`]: SHA-256, in hex, of everything that decides the outcome, except the
+    /// seed.
     pub hash: String,
 }
 
 impl Scenario {
-    /// A scenario that lasts this long, with what holds where a file says nothing; without links and flows.
+    /// Returns a scenario of this length without links and flows; all other keys have their defaults.
     pub(crate) fn of_length(duration: Duration) -> Self {
         // a third, in whole milliseconds: it is printed
         let third = Duration::from_millis(u64::try_from(duration.as_millis() / 3).unwrap_or(u64::MAX));

@@ -14,7 +14,7 @@ use crate::key::{Kind, Section};
 use crate::keys;
 use crate::problem::Invalid;
 
-/// One change: a key of the scenario, or a parameter of an algorithm, and its new value.
+/// A change of a scenario: a key of the scenario, or a parameter of an algorithm, and its new value.
 ///
 /// | key | changes |
 /// |---|---|
@@ -31,7 +31,7 @@ pub struct Set {
     argument: Option<&'static str>,
 }
 
-/// A `KEY=VALUE` without its `=` or its key.
+/// Error: a `KEY=VALUE` without its `=` or its key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not KEY=VALUE; write for example \"duration=30s\" or \"bbq.alpha=3ms\"")]
 pub struct NotASet(String);
@@ -56,19 +56,20 @@ impl std::fmt::Display for Set {
 }
 
 impl Set {
-    /// A change of `key` to `value`.
+    /// Returns a change of `key` to `value`.
     #[must_use]
     pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self { key: key.into(), value: value.into(), argument: None }
     }
 
-    /// The same, from an argument of its own, such as `--rate`: errors name that instead of `--set`.
+    /// Returns a change from an argument of its own, such as `--rate`: errors name the argument instead of
+    /// `--set`.
     #[must_use]
     pub fn argument(name: &'static str, key: impl Into<String>, value: impl Into<String>) -> Self {
         Self { argument: Some(name), ..Self::new(key, value) }
     }
 
-    /// If it sets a parameter of an algorithm: which algorithm's.
+    /// The name of the algorithm, if the change sets a parameter of an algorithm.
     #[must_use]
     pub fn algorithm(&self) -> Option<&str> {
         parameter_of(&self.key).map(|(algorithm, _)| algorithm)
@@ -76,7 +77,7 @@ impl Set {
 }
 
 /// The file and the changes as one address space: a span beyond the file's end belongs to a change. So a
-/// value knows its place wherever it came from.
+/// value knows its place, whether it comes from the file or from a change.
 pub(crate) struct Sources {
     file: Text,
     length: usize,
@@ -110,7 +111,7 @@ impl Sources {
     }
 }
 
-/// Changes the document. Returns a complaint with its place for each change that has no place in it.
+/// Changes the document. Returns a complaint for each change whose key has no place in the document.
 pub(crate) fn apply<'i>(
     document: &mut DeTable<'i>,
     sets: &'i [Set],
@@ -183,7 +184,7 @@ fn change<'i>(
     Ok(())
 }
 
-/// Section, name of one link or flow, key.
+/// Splits a key into section, name of a link or flow, and name of the key.
 fn split_key(key: &str) -> Option<(Section, Option<&str>, &str)> {
     let Some((section, rest)) = key.split_once('.') else { return Some((Section::Top, None, key)) };
     let section = match section {
@@ -199,7 +200,7 @@ fn split_key(key: &str) -> Option<(Section, Option<&str>, &str)> {
     }
 }
 
-/// The value as the key's kind has it in a file; `at` is its place.
+/// Returns the value in the form that the key's kind has in a file; `at` is its place.
 fn typed(value: &str, kind: Kind, at: usize) -> DeValue<'_> {
     let text = || DeValue::String(Cow::Borrowed(value));
     match kind {
@@ -213,7 +214,7 @@ fn typed(value: &str, kind: Kind, at: usize) -> DeValue<'_> {
     }
 }
 
-/// `a,b`: each item with its place. Nothing is the empty list.
+/// Reads `a,b`: each item with its place. An empty text is the empty list.
 fn listed(value: &str, at: usize) -> DeArray<'_> {
     let mut start = at;
     let mut items = DeArray::new();
@@ -226,7 +227,8 @@ fn listed(value: &str, at: usize) -> DeArray<'_> {
     items
 }
 
-/// The table with this name in another one. It is made if it is missing; `None`: this is no table.
+/// Returns the table called `name` in another table, and creates it if it is missing; `None` if the value of
+/// this name is no table.
 fn inner<'t, 'i>(of: &'t mut DeTable<'i>, name: &'i str, span: &Range<usize>) -> Option<&'t mut DeTable<'i>> {
     let empty = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
     match of.entry(Spanned::new(span.clone(), name.into())).or_insert_with(empty).get_mut() {
@@ -258,7 +260,8 @@ fn string<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
     table.get(key).and_then(|value| value.get_ref().as_str())
 }
 
-/// The names that are written in the file, and those that the others get.
+/// Returns the names of all links or flows: the name in the file, or the name that a part without a name
+/// gets.
 fn names(document: &mut DeTable<'_>, section: Section, array: &str) -> Vec<String> {
     let count = tables(document, array).count();
     let derived = |table: &DeTable<'_>, index| match section {
@@ -271,7 +274,7 @@ fn names(document: &mut DeTable<'_>, section: Section, array: &str) -> Vec<Strin
     tables(document, array).enumerate().map(name).collect()
 }
 
-/// What a link without a name is called.
+/// Returns the name of a link without a name in the file.
 pub(crate) fn link_name(index: usize, count: usize) -> String {
     if count == 1 { "bottleneck".to_owned() } else { format!("link{}", index + 1) }
 }

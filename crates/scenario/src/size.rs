@@ -1,5 +1,4 @@
-//! What a run takes in memory: an estimate from numbers of links, flows and points, before anything of it is
-//! allocated.
+//! An estimate of the memory of a run from numbers of links, flows and points, before any of it is allocated.
 
 use std::time::Duration;
 
@@ -8,29 +7,31 @@ use crate::key::Section;
 use crate::quantity::show_time;
 use crate::{Flow, Scenario, Writes};
 
-/// Bytes that a run may take, with its files, which are put together in memory: a small machine has 4 GB.
+/// Most bytes that a run may take, with its files, which are put together in memory: a small machine has 4
+/// GB.
 const MOST_BYTES: u128 = 2_200_000_000;
 
 // Bytes for each, measured as peaks of `fairpace sim --out`: 2,000 links; 10,000 flows; 400 links with 5,000
 // flows at one point; 100 links with 100 flows at 1,000 points.
 
-/// A link: its histogram of queueing delays.
+/// Bytes of a link: its histogram of queueing delays.
 const LINK: u128 = 180_000;
-/// A flow: its sender, its receiver, its histogram of RTTs.
+/// Bytes of a flow: its sender, its receiver, its histogram of RTTs.
 const FLOW: u128 = 10_000;
-/// A flow with frames: two histograms of delays.
+/// Bytes of a flow with frames: two histograms of delays.
 const MEDIA: u128 = 10_000;
-/// A frame, which is kept for 10 s until it is lost: 48 bytes, and one for each packet.
+/// Bytes of a frame, which is kept for 10 s until it is lost: 48 bytes, and a byte for each packet.
 const FRAME: u128 = 64;
-/// How long a frame is kept, s.
+/// Time for which a frame is kept, s.
 const FRAMES_KEPT_S: u128 = 10;
-/// A flow at a link: its meter, and its share of the backlog in the report.
+/// Bytes of a flow at a link: its meter, and its share of the backlog in the report.
 const PAIR: u128 = 1_100;
-/// A point of a flow: 33 in the series, 100 in series.csv.
+/// Bytes of a point of a flow: 33 in the series, 100 in series.csv.
 const FLOW_POINT: u128 = 150;
-/// A point of a link.
+/// Bytes of a point of a link.
 const LINK_POINT: u128 = 50;
-/// A point of a flow at a link: 4 in the series, 34 in series.csv, and what growing vectors hold in reserve.
+/// Bytes of a point of a flow at a link: 4 in the series, 34 in series.csv, and the reserve of growing
+/// vectors.
 const PAIR_POINT: u128 = 46;
 
 /// Numbers that the memory of a run depends on.
@@ -56,7 +57,7 @@ impl Size {
     }
 }
 
-/// The fault of a scenario whose run would take too much memory.
+/// Returns the fault of a scenario whose run would take too much memory.
 pub(crate) fn fault(scenario: &Scenario) -> Option<Fault> {
     let Scenario { duration, interval, links, flows, .. } = scenario;
     let points = duration.as_nanos().checked_div(interval.as_nanos())?;
@@ -87,7 +88,7 @@ pub(crate) fn fault(scenario: &Scenario) -> Option<Fault> {
     Some(impossible(Section::Top, 0, "interval", message, help))
 }
 
-/// What the frames of a flow take, bytes.
+/// Returns the bytes that the frames of a flow take.
 fn frames(flow: &Flow) -> u128 {
     match flow.traffic.writes {
         Writes::Frames(media) => MEDIA + FRAMES_KEPT_S * u128::from(media.per_s_milli) / 1_000 * FRAME,
@@ -95,7 +96,7 @@ fn frames(flow: &Flow) -> u128 {
     }
 }
 
-/// "4.6 GB".
+/// Returns a size in words, such as "4.6 GB".
 fn show(bytes: u128) -> String {
     format!("{}.{} GB", bytes / 1_000_000_000, bytes / 100_000_000 % 10)
 }

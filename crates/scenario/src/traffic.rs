@@ -1,4 +1,4 @@
-//! What applications send, and when: one connection, or a workload of connections that arrive and end.
+//! Traffic of applications: one connection, or a workload of connections that arrive and end.
 
 use std::time::Duration;
 
@@ -9,53 +9,53 @@ use crate::media::Media;
 use crate::quantity::{Dimension, WHOLE_PPB};
 use crate::row::{Access, Row, field, option};
 
-/// When the application has data.
+/// The data of an application, and when it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// All that it ever writes; `None`: there is no end.
+    /// All bytes that the application writes; `None`: without end.
     pub size_bytes: Option<u64>,
-    /// How it writes.
+    /// The pattern in which the application writes.
     pub writes: Writes,
 }
 
-/// How an application writes.
+/// Patterns in which an application writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Writes {
-    /// It always has more.
+    /// The application always has more data.
     #[default]
     Always,
-    /// It always has more for a while, then nothing for a while, and so on.
+    /// The application has data for a while, then none for a while, and so on.
     OnOff {
-        /// How long it has data.
+        /// Time for which the application has data.
         on: Duration,
-        /// How long it has none.
+        /// Time for which the application has no data.
         off: Duration,
     },
-    /// It writes a chunk now and then: a live stream. What cannot be sent yet waits.
+    /// The application writes a chunk at intervals: a live stream. Data that cannot be sent yet waits.
     Paced {
-        /// Mean rate of what it writes, bits per second.
+        /// Mean rate of the data, bits per second.
         rate_bps: u64,
-        /// From chunk to chunk; the first is written at the start.
+        /// Time from chunk to chunk; the first chunk is written at the start.
         every: Duration,
     },
-    /// It answers requests of `bytes` one after the other: the next comes half a round trip and `think` after
-    /// the last byte arrived.
+    /// The application answers requests with `bytes` one after the other: the next request comes half a round
+    /// trip and `think` after the arrival of the last byte.
     Responses {
         /// Length of an answer.
         bytes: u64,
-        /// From the arrival of an answer to the next request.
+        /// Time from the arrival of an answer to the next request.
         think: Duration,
     },
-    /// It is an encoder of audio or video: it writes frames, and each has a deadline.
+    /// The application is an encoder of audio or video: it writes frames, and each frame has a deadline.
     Frames(Media),
 }
 
-/// Connections that come and go: a flow with this is a workload.
+/// Arrivals of a workload: connections that start at random times and end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrivals {
     /// New flows per second on average, thousandths; arrivals are a Poisson process.
     pub per_s_milli: u64,
-    /// What each of them sends.
+    /// Distribution of the sizes of these flows.
     pub sizes: Sizes,
 }
 
@@ -65,7 +65,7 @@ impl Arrivals {
     }
 }
 
-/// What `write_every` is if only `write_rate` is given.
+/// Value of `write_every` if only `write_rate` is given.
 pub(crate) const WRITE_EVERY: Duration = Duration::from_secs(1);
 
 #[rustfmt::skip]
@@ -116,7 +116,7 @@ pub(crate) const ARRIVAL_KEYS: &[Row<Option<Arrivals>>] = &[
 ];
 
 /// Access to a field of [`Media`], which is not written at its default. A value makes the application an
-/// encoder; the relations of the keys require its rate.
+/// encoder; the relations of the keys require the encoder's rate.
 macro_rules! media {
     ($field:ident) => {
         Access {
@@ -133,7 +133,8 @@ macro_rules! media {
     };
 }
 
-/// The canonical form prints these keys after those of `arrivals`. The order is part of the hash.
+/// Keys of an encoder. The canonical form prints these keys after those of `arrivals`. The order is part of
+/// the hash.
 #[rustfmt::skip]
 pub(crate) const MEDIA_KEYS: &[Row<Traffic>] = &[
     Row::flow("media_rate", RATE, MEDIA_RATE,
@@ -170,10 +171,10 @@ pub(crate) const MEDIA_KEYS: &[Row<Traffic>] = &[
         .range(MS, 10 * S).or("150ms").related(&[Relation::Needs("media_rate")]).simulator_only(),
 ];
 
-/// Always written.
+/// Access to the encoder's rate, which is always written.
 const MEDIA_RATE: Access<Traffic> =
     Access { get: |traffic| media(traffic)?.rate_bps.value(), ..media!(rate_bps) };
-/// Not written without key frames.
+/// Access to the weight of a key frame, which is not written without key frames.
 const KEY_WEIGHT: Access<Traffic> = Access {
     get: |traffic| {
         let has_any = |media: &Media| media.key_every > 0;
@@ -200,7 +201,7 @@ const WRITE_RATE: Access<Traffic> = Access {
         traffic.writes = Writes::Paced { rate_bps: value.number(), every };
     },
 };
-/// Set with `write_rate`.
+/// Access to `write_every`, which is set with `write_rate`.
 const WRITE_EVERY_KEY: Access<Traffic> = Access {
     get: |traffic| match &traffic.writes {
         Writes::Paced { every, .. } => every.value(),
@@ -218,7 +219,7 @@ const RESPONSE: Access<Traffic> = Access {
         traffic.writes = Writes::Responses { bytes: value.number(), think };
     },
 };
-/// Set with `response`.
+/// Access to `think`, which is set with `response`.
 const THINK: Access<Traffic> = Access {
     get: |traffic| match &traffic.writes {
         Writes::Responses { think, .. } if !think.is_zero() => think.value(),

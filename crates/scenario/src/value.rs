@@ -15,11 +15,11 @@ pub(crate) enum Value {
     Number(u64),
     Truth(bool),
     Word(&'static str),
-    /// From when on, and the value.
+    /// Steps: each is a time and the value that holds from then on.
     Steps(Vec<(u64, u64)>),
     Limit(Limit),
     BurstLength(BurstLength),
-    /// As written; it becomes a limit when the link's rate and the RTT are known.
+    /// A buffer as written; it becomes a limit when the link's rate and the RTT are known.
     Buffer(Buffer),
     Names(Vec<String>),
     Drops(Drops),
@@ -31,7 +31,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// As it is written in a file; files by their names.
+    /// The value as written in a file; files by their names.
     pub(crate) fn to_toml(&self, kind: Kind) -> String {
         match (self, kind) {
             (Value::Text(text), _) => quoted(text),
@@ -86,7 +86,7 @@ impl Value {
         }
     }
 
-    /// Is it this word, as a word or as the name of an algorithm?
+    /// Is the value this word, or the algorithm of this name?
     pub(crate) fn is_word(&self, word: &str) -> bool {
         match self {
             Value::Word(other) => *other == word,
@@ -95,7 +95,7 @@ impl Value {
         }
     }
 
-    /// Stops a test whose row declares a kind of values that its field does not take.
+    /// Panics: a row declares a kind of values that its field does not take. Tests find such rows.
     pub(crate) fn is_of_another_kind(&self) {
         debug_assert!(false, "the kind of a key does not fit its field: {self:?}");
     }
@@ -115,12 +115,12 @@ impl Value {
     }
 }
 
-/// A TOML array.
+/// Writes a TOML array.
 fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
-/// A TOML basic string.
+/// Writes a TOML basic string.
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
@@ -146,7 +146,7 @@ impl Given {
         self.0.iter_mut().find(|(key, _)| key.name == name).map(|(_, value)| value)
     }
 
-    /// Puts another value in the place of one, or nothing.
+    /// Replaces the value of a key, or removes it.
     pub(crate) fn replace(&mut self, name: &str, value: Option<Value>) {
         if let Some(at) = self.0.iter().position(|(key, _)| key.name == name) {
             match value {

@@ -1,8 +1,9 @@
-//! Text of a user's, as it may be shown: a file name, a key or a comment can hold what a terminal obeys.
+//! Text of a user's in a form that is safe to show: a file name, a key or a comment can hold characters that
+//! a terminal obeys.
 
 use std::borrow::Cow;
 
-/// Is it a character that steers a terminal, or reorders or hides what stands around it?
+/// Is `c` a character that controls a terminal, or reorders or hides the characters around it?
 ///
 /// Control characters of both sets (ESC, and CSI as one character), the marks, embeddings, overrides and
 /// isolates of Unicode's bidirectional algorithm (UAX 9), the line and paragraph separators, and characters
@@ -14,7 +15,7 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-/// The character as TOML and JSON escape it.
+/// Returns the character as TOML and JSON escape it.
 pub(crate) fn escape(c: char) -> String {
     let code = u32::from(c);
     if code > 0xffff { format!("\\U{code:08x}") } else { format!("\\u{code:04x}") }
@@ -25,8 +26,8 @@ pub(crate) fn is_hidden(c: char) -> bool {
     is_unsafe(c) && !matches!(c, '\n' | '\t')
 }
 
-/// The text with control characters, escape sequences and reordering marks written as `\u001b`. Line breaks
-/// and tabs stay.
+/// Returns the text with control characters, escape sequences and reordering marks written as `\u001b`. Line
+/// breaks and tabs stay.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
@@ -39,7 +40,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The text, or its begin and its end if it has more than `most` characters.
+/// Returns the text, or its begin and its end if it has more than `most` characters.
 #[must_use]
 pub fn clipped(text: &str, most: usize) -> Cow<'_, str> {
     // no text of this length has more characters

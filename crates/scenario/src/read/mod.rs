@@ -1,5 +1,5 @@
-//! From TOML to a [`Scenario`]: finds the values, remembers where each stands, and goes on after an error so
-//! that one look shows them all.
+//! The reader: turns TOML into a [`Scenario`], remembers the place of each value, and goes on after an error
+//! to report all problems at once.
 
 mod relations;
 mod values;
@@ -29,7 +29,7 @@ use values::kind_of;
 /// files that the text names are looked for in its folder.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place.
+/// Every problem of the scenario, each with its place.
 pub fn parse(name: &str, text: &str, sets: &[Set], target: Target) -> Result<Scenario, Invalid> {
     let mut reader = Reader {
         sources: Sources::new(name, text),
@@ -61,10 +61,10 @@ pub fn parse(name: &str, text: &str, sets: &[Set], target: Target) -> Result<Sce
     Err(reader.into_invalid())
 }
 
-/// The page of all keys.
+/// Address of the page that lists all keys.
 const REFERENCE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/reference/scenario.md");
 
-/// A table of the file, and what it is.
+/// A table of the file, with its section and index.
 struct Part<'t, 'i> {
     section: Section,
     index: usize,
@@ -74,17 +74,17 @@ struct Part<'t, 'i> {
 
 struct Reader<'a> {
     sources: Sources,
-    /// Files are named from here.
+    /// The folder that paths of files start from.
     folder: &'a Path,
     target: Target,
     problems: Vec<Problem>,
-    /// Place, kind and key of each problem.
+    /// Place, kind and key of each problem reported so far.
     said: HashSet<(usize, &'static str, String)>,
-    /// Where each value stands; a part as a whole under the key "".
+    /// The place of each value; a part as a whole has the key "".
     places: HashMap<(&'static str, usize, &'static str), Range<usize>>,
-    /// Where the items of each list stand.
+    /// The places of the items of each list.
     items: HashMap<(&'static str, usize, &'static str), Vec<Range<usize>>>,
-    /// Which `[[flow]]` each flow came from.
+    /// The index of the `[[flow]]` that each flow came from.
     origin: Vec<usize>,
 }
 
@@ -106,7 +106,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Is one more problem of no use? Loops over the file end then, so that a file that is no scenario is
+    /// Is the list of problems full? Loops over the file end then, so that a file that is no scenario is
     /// refused at once.
     fn is_full(&self) -> bool {
         self.problems.len() >= Invalid::MOST
@@ -176,7 +176,7 @@ impl Reader<'_> {
         links
     }
 
-    /// Replaces a multiple of the BDP by bytes, and checks the buffer's range.
+    /// Replaces a multiple of the BDP with bytes, and checks the buffer's range.
     fn buffer(&mut self, part: &Part<'_, '_>, given: &mut Given, longest: Duration) {
         let rtt = given.time("bdp_rtt").unwrap_or(longest);
         let rate = match given.get("trace") {
@@ -242,7 +242,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Sets the parameters in the table `set`; those of an unknown algorithm are not checked.
+    /// Sets the parameters in the table `set`; parameters of an unknown algorithm are not checked.
     fn parameters(&mut self, part: &Part<'_, '_>, mut cc: Option<&mut Cc>) {
         let Some((_, value)) = self.find(part, "set") else { return };
         let DeValue::Table(table) = value.get_ref() else {
@@ -276,7 +276,7 @@ impl Reader<'_> {
     // -- parts and values
     // ------------------------------------------------------------------------------------------
 
-    /// The tables of `[[link]]` or `[[flow]]`; there must be one.
+    /// Returns the tables of `[[link]]` or `[[flow]]`; there must be at least one.
     fn parts<'t, 'i>(
         &mut self,
         document: &'t DeTable<'i>,
@@ -319,7 +319,7 @@ impl Reader<'_> {
         self.complain(value.span(), name, Complaint::new("wrong-type", message, help));
     }
 
-    /// Notes where the keys of a table stand, and complains about those that do not exist or are missing.
+    /// Records the places of the keys of a table, and complains about keys that do not exist or are missing.
     fn part<'t, 'i>(
         &mut self,
         section: Section,
@@ -359,7 +359,7 @@ impl Reader<'_> {
         Part { section, index, table, span }
     }
 
-    /// Complains, and returns the key that was probably meant.
+    /// Complains about an unknown key, and returns the key that was probably meant.
     fn unknown_key(&mut self, section: Section, name: &Spanned<Cow<'_, str>>) -> Option<&'static str> {
         let parts: &[&'static str] = if section == Section::Top { &["window", "link", "flow"] } else { &[] };
         let own = keys::of(section).map(|key| key.name);
@@ -413,7 +413,7 @@ struct Names {
 }
 
 impl Names {
-    /// `wanted`, or `wanted-2`, `wanted-3`, ... if it is taken.
+    /// Returns `wanted`, or `wanted-2`, `wanted-3`, ... if the name is taken.
     fn unused(&mut self, wanted: String) -> String {
         if self.taken.insert(wanted.clone()) {
             return wanted;

@@ -1,4 +1,4 @@
-//! What the keys of one part of a file need of each other and of the link's queue.
+//! Relations of the keys of one part of a file to each other and to the link's queue.
 
 use super::{Part, Reader};
 use crate::fault::Complaint;
@@ -15,7 +15,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Complains about keys that the link's queue does not have, and one that it needs.
+    /// Complains about keys that the link's queue does not have, and about a missing key that it needs.
     pub(super) fn queue(&mut self, part: &Part<'_, '_>, given: &Given) {
         let queue = match (given.get("queue"), part.table.get("queue")) {
             (Some(Value::Word(name)), _) => name,

@@ -13,11 +13,11 @@ use crate::{Drops, Sizes, Trace, check, files, keys};
 
 use super::{Part, REFERENCE, Reader};
 
-/// The value of a key, and its place.
+/// The value of a key in a file, and its place.
 type Written<'i> = Spanned<DeValue<'i>>;
 
 impl Reader<'_> {
-    /// The values of a part that are right; complains about the others.
+    /// Returns the valid values of a part; complains about the others.
     pub(super) fn given(&mut self, part: &Part<'_, '_>) -> Given {
         let mut given = Given::default();
         if self.is_full() {
@@ -162,7 +162,7 @@ impl Reader<'_> {
         self.bounded(key, written, number)
     }
 
-    /// A number of packets, or a time in quotes.
+    /// Reads a number of packets, or a time in quotes.
     fn burst_length(&mut self, key: &Key, written: &Written<'_>) -> Option<BurstLength> {
         let DeValue::String(text) = written.get_ref() else {
             return Some(BurstLength::Pkts(self.integer(key, written)?));
@@ -203,7 +203,7 @@ impl Reader<'_> {
         written.get_ref().as_bool().or_else(|| self.wrong_type(key, written))
     }
 
-    /// A list of names; remembers where each of them stands.
+    /// Reads a list of names; remembers the place of each name.
     fn names(
         &mut self,
         part: &Part<'_, '_>,
@@ -223,7 +223,7 @@ impl Reader<'_> {
         (names.len() == items.len()).then_some(names)
     }
 
-    /// A list of packets. A wrong entry is complained about at its place.
+    /// Reads a list of packets. A wrong entry is complained about at its place.
     fn drops(&mut self, part: &Part<'_, '_>, key: &'static Key, written: &Written<'_>) -> Option<Drops> {
         let entries = self.names(part, key, written)?;
         match Drops::parse(&entries) {
@@ -237,7 +237,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a file holds that the value names.
+    /// Reads the file that the value names.
     fn file<T>(
         &mut self,
         key: &Key,
