@@ -1,5 +1,5 @@
-//! From the settings of a scenario to elements and paths: the same for every driver, packet by packet for the
-//! same seed.
+//! Elements and paths from the settings of a scenario: equal for every driver, packet by packet for equal
+//! seeds.
 
 use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario, ns};
 
@@ -23,13 +23,13 @@ use crate::meters::schedule::Schedule;
 use crate::network::{self, Network, OwnPath, Path};
 use crate::purpose::Purpose;
 
-/// The times at which a scenario's run is measured.
+/// Returns the times at which a scenario's run is measured.
 pub fn schedule(scenario: &Scenario) -> Schedule {
     let window = (ns(scenario.window.0), ns(scenario.window.1));
     Schedule { window, interval: ns(scenario.interval).max(1), end: ns(scenario.duration) }
 }
 
-/// A link with its policer, its queue and its random loss.
+/// Returns a link with its policer, its queue and its random loss.
 ///
 /// `rtt_ns` is the longest RTT of the flows that take the link.
 fn link<T: Copy>(
@@ -72,7 +72,7 @@ fn transmitter(scenario: &Scenario, index: usize) -> Transmitter {
     }
 }
 
-/// Why a scenario has no network. A scenario that has been checked has one.
+/// Error: a scenario that has no network. A scenario that has been checked has a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImpossibleNetwork {
     /// The settings of a link's random loss contradict each other.
@@ -83,7 +83,7 @@ pub enum ImpossibleNetwork {
         /// The contradiction.
         reason: ImpossibleLoss,
     },
-    /// A flow's route is invalid, or there is none.
+    /// A flow's route is invalid or missing.
     #[error("flow \"{flow}\" has no valid route; `Scenario::sealed` says what to write")]
     Route {
         /// The flow's name.
@@ -94,14 +94,14 @@ pub enum ImpossibleNetwork {
     Window,
 }
 
-/// The elements and paths of a scenario. They are wired nowhere else.
+/// Returns the elements and paths of a scenario. No other function wires them.
 ///
-/// Elements are in this order: links; for each link what is behind it (duplication, propagation); for each
-/// flow what drops its packets by their number, its access line and its reordering. Results of the simulator
-/// depend on the order, since it processes simultaneous events in it.
+/// Elements are in this order: links; for each link the elements behind it (duplication, propagation); for
+/// each flow the elements that drop its packets by their number, its access line and its reordering. Results
+/// of the simulator depend on the order, since it processes simultaneous events in this order.
 ///
 /// # Errors
-/// When the scenario has not been checked and has no network.
+/// A scenario that has not been checked and has no network.
 pub fn network<T: Payload>(scenario: &Scenario, schedule: Schedule) -> Result<Network<T>, ImpossibleNetwork> {
     if schedule.window.0 >= schedule.window.1 {
         return Err(ImpossibleNetwork::Window);
@@ -147,7 +147,7 @@ pub fn network<T: Payload>(scenario: &Scenario, schedule: Schedule) -> Result<Ne
     Ok(Network { elements, paths, links })
 }
 
-/// Of each link the longest RTT of the flows whose data or ACKs take it.
+/// Returns, for each link, the longest RTT of the flows whose data or ACKs take the link.
 fn longest_rtts_ns(scenario: &Scenario) -> Vec<u64> {
     let mut longest_ns = vec![0; scenario.links.len()];
     for (flow, route) in scenario.flows.iter().zip(scenario.routes()) {
@@ -160,7 +160,7 @@ fn longest_rtts_ns(scenario: &Scenario) -> Vec<u64> {
     longest_ns
 }
 
-/// The elements of the links.
+/// Returns the elements of the links.
 fn links<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Vec<Element<T>>, ImpossibleNetwork> {
     let rtts_ns = longest_rtts_ns(scenario);
     let element = |((index, settings), rtt_ns): ((u32, &scenario::Link), u64)| match link(
@@ -172,7 +172,7 @@ fn links<T: Copy>(scenario: &Scenario, schedule: Schedule) -> Result<Vec<Element
     (0..).zip(&scenario.links).zip(rtts_ns).map(element).collect()
 }
 
-/// The elements that every packet passes behind a link.
+/// Adds the elements that every packet passes behind a link.
 fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T>>) -> Vec<u32> {
     let settings = &scenario.links[link].line;
     let delays = delay_steps(scenario, link);
@@ -197,7 +197,7 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
     hops
 }
 
-/// The part of a path that belongs to one flow alone.
+/// Returns the part of a path that belongs to one flow alone.
 fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath {
     let flow = &scenario.flows[index as usize];
     let random = |purpose: Purpose| purpose.stream(scenario.seed, index);
@@ -214,7 +214,7 @@ fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath
     }
 }
 
-/// What a flow's route allows its transfers at best.
+/// Returns the least times that a flow's route allows its transfers.
 fn ideal(scenario: &Scenario, flow: &scenario::Flow, route: &scenario::Route) -> Ideal {
     let links = || route.forward.iter().map(|link| &scenario.links[*link as usize]);
     let links_ns: u64 = links().map(|link| ns(link.line.delay)).sum();
@@ -225,7 +225,7 @@ fn ideal(scenario: &Scenario, flow: &scenario::Flow, route: &scenario::Route) ->
     }
 }
 
-/// How long a receiver delays its ACKs, so that its path seems longer.
+/// Returns the time for which a receiver delays its ACKs, so that the RTT seems longer.
 fn ack_delay(receiving: &scenario::Receiving) -> Propagation {
     let steps = receiving.ack_delay_at.iter().map(|(at, delay)| (ns(*at), ns(*delay)));
     Propagation::new(ns(receiving.ack_delay)).with_delays(steps.collect())

@@ -1,5 +1,5 @@
-//! The part of a run's fairness metrics that needs the scenario: where they are defined, and what the path
-//! would allow.
+//! The part of a run's fairness metrics that needs the scenario: the conditions under which they are defined,
+//! and the rates that the path would allow.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn is_greedy(flow: &Flow, scenario: &Scenario) -> bool {
     endless && flow.arrivals.is_none() && flow.stop.is_none_or(|stop| stop >= scenario.duration)
 }
 
-/// See [`Summary::convergence_s`].
+/// Computes [`Summary::convergence_s`].
 fn convergence_s(scenario: &Scenario, series: &Series) -> Option<f64> {
     if !scenario.flows.iter().all(|flow| is_greedy(flow, scenario)) {
         return None;
@@ -32,7 +32,7 @@ fn convergence_s(scenario: &Scenario, series: &Series) -> Option<f64> {
     fairpace_results::convergence_s(&series.t_s, &goodputs, last_start.as_secs_f64())
 }
 
-/// See [`Summary::max_min_distance`].
+/// Computes [`Summary::max_min_distance`].
 fn max_min_distance(scenario: &Scenario, summary: &Summary) -> Option<f64> {
     let from = scenario.window.0;
     if !scenario.flows.iter().all(|flow| is_greedy(flow, scenario) && flow.start <= from) {
@@ -50,7 +50,7 @@ fn max_min_distance(scenario: &Scenario, summary: &Summary) -> Option<f64> {
     fairpace_results::max_min_distance(&goodputs, &routes, &capacity)
 }
 
-/// A link's mean rate over the measurement window.
+/// Returns a link's mean rate over the measurement window.
 fn mean_mbps(index: usize, scenario: &Scenario) -> f64 {
     let link = &scenario.links[index];
     let (from, to) = scenario.window;

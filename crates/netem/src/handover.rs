@@ -1,22 +1,23 @@
-//! Handovers of links: the rates and delays that a scenario's seed gives them.
+//! Handovers of links: the rates and delays that follow from a scenario's seed.
 
 use fairpace_scenario::{Handover, Scenario, ns};
 
 use crate::purpose::Purpose;
 use crate::time::{MS, Nanos};
 
-/// Steps of a link: from when on, and the value.
+/// Steps of a link: each a time and the value from then on.
 type Steps<T> = Vec<(Nanos, T)>;
 
-/// What changes at the handovers of a link.
+/// Rates and delays drawn for the handovers of a link.
 #[derive(Debug, Default)]
 struct Drawn {
     rates_bps: Steps<u64>,
-    /// What packets take longer, ns.
+    /// Extra delays of packets, ns.
     delays: Steps<Nanos>,
 }
 
-/// The rate of the link of this index after each change: those of `rate_at`, or of its handovers.
+/// Returns the rates of the link with the index `link` after each change: those of `rate_at`, or of its
+/// handovers.
 pub fn rate_steps(scenario: &Scenario, link: usize) -> Vec<(Nanos, u64)> {
     let settings = &scenario.links[link];
     match settings.handover {
@@ -25,13 +26,15 @@ pub fn rate_steps(scenario: &Scenario, link: usize) -> Vec<(Nanos, u64)> {
     }
 }
 
-/// How long packets take behind the link of this index after each of its handovers, with its own delay.
+/// Returns the delays behind the link with the index `link` after each of its handovers, its own delay
+/// included.
 pub(crate) fn delay_steps(scenario: &Scenario, link: usize) -> Vec<(Nanos, Nanos)> {
     let own = ns(scenario.links[link].line.delay);
     drawn(scenario, link).delays.into_iter().map(|(at, more)| (at, own + more)).collect()
 }
 
-/// Both are drawn for each handover, so that one does not depend on whether the other changes.
+/// Draws rate and delay for each handover, even if only one of them changes, so that neither depends on the
+/// other.
 fn drawn(scenario: &Scenario, link: usize) -> Drawn {
     let settings = &scenario.links[link];
     let Some(Handover { every, rate_bps, delay, outage }) = settings.handover else {
@@ -67,7 +70,7 @@ mod tests {
     use super::*;
     use crate::time::SECOND;
 
-    /// A day of handovers every 15 s, from 50 to 100 Mbit/s and 0 to 12 ms, with outages of 100 ms.
+    /// Returns a day of handovers every 15 s, from 50 to 100 Mbit/s and 0 to 12 ms, with outages of 100 ms.
     fn scenario(seed: u64) -> Scenario {
         let handover = Handover {
             every: Duration::from_secs(15),

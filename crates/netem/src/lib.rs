@@ -4,7 +4,7 @@
 //! An [`Element`] takes packets with `push(now, packet)`, says with `next_event()` when to poll it, and
 //! returns packets that have left with `poll(now)`. It never reads a clock, never sleeps and does not
 //! allocate per packet. So the same elements run under the simulator's virtual clock and, with buffer handles
-//! as payload, under the testbed's real one. Times passed to an element never go back, and everything due
+//! as payload, under the testbed's real one. Times passed to an element never go back, and every packet due
 //! before `now` is polled before a packet is pushed at `now`.
 //!
 //! This crate has no sockets and no timers (`fairpace-testbed`), no TCP (`fairpace-tcp`), and no definitions

@@ -14,14 +14,15 @@ use crate::time::Nanos;
 /// All elements of a scenario, and the hops that each flow's packets take through them.
 #[derive(Debug, Clone)]
 pub struct Network<T> {
-    /// The links come first, in the scenario's order: the element of this index is the link of this index.
+    /// The elements. Links come first, in the scenario's order: the index of a link is the index of its
+    /// element.
     pub elements: Vec<Element<T>>,
-    /// One per flow, in the scenario's order.
+    /// The path of each flow, in the scenario's order.
     pub paths: Vec<Path>,
     pub(crate) links: usize,
 }
 
-/// One flow's path: the hops both ways, and behind them what belongs to this flow alone.
+/// A flow's path: the hops both ways, and the part behind them that belongs to this flow alone.
 #[derive(Debug, Clone)]
 pub struct Path {
     /// Elements that data packets take after one another, from the sending host on.
@@ -30,11 +31,11 @@ pub struct Path {
     pub back: Vec<u32>,
     /// Propagation of the links on `back`, ns.
     pub back_links_ns: Nanos,
-    /// How long the receiver delays its ACKs. The simulator's TCP model does this by itself.
+    /// Time for which the receiver delays its ACKs. The simulator's TCP model delays ACKs by itself.
     pub(crate) ack_delay: Propagation,
-    /// What follows the last hop both ways.
+    /// The part of the path behind the last hop, both ways.
     pub own: OwnPath,
-    /// What the path allows transfers at best.
+    /// The least times that the path allows transfers.
     pub ideal: Ideal,
 }
 
@@ -45,16 +46,16 @@ pub struct Path {
 /// them](Network::with_own_paths).
 #[derive(Debug, Clone)]
 pub struct OwnPath {
-    /// From the last hop to the receiver.
+    /// Propagation from the last hop to the receiver.
     pub(crate) to_receiver: Propagation,
-    /// From the last hop of the ACKs, or the receiver, to the sender: propagation, jitter, aggregation.
+    /// Propagation, jitter and aggregation from the last hop of the ACKs, or the receiver, to the sender.
     pub(crate) to_sender: Propagation,
-    /// From the arrival of an ACK to when the sending host processes it.
+    /// Time from the arrival of an ACK to its processing by the sending host.
     pub(crate) host: Propagation,
     pub(crate) ack_loss: Loss,
 }
 
-/// Which way a packet travels.
+/// The direction in which a packet travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
     /// From the sender to the receiver.
@@ -64,17 +65,17 @@ pub enum Direction {
     Back,
 }
 
-/// The next hop of a packet: its payload holds one.
+/// The next hop of a packet, which its payload holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hop {
     /// Place in [`Path::forward`] or [`Path::back`].
     pub index: u16,
-    /// Which of them.
+    /// The direction: it selects the list.
     pub direction: Direction,
 }
 
 impl Hop {
-    /// The first hop of this direction.
+    /// Returns the first hop of this direction.
     #[must_use]
     pub const fn first(direction: Direction) -> Self {
         Hop { index: 0, direction }
@@ -82,7 +83,7 @@ impl Hop {
 }
 
 impl<T: Payload> Network<T> {
-    /// The element of this hop of a flow; `None`: its hops end here.
+    /// Returns the element of this hop of a flow; `None`: the flow's hops end here.
     #[inline]
     pub fn element_at(&self, flow: u32, hop: Hop) -> Option<usize> {
         let path = &self.paths[flow as usize];
@@ -112,9 +113,9 @@ impl<T: Payload> Network<T> {
         }
     }
 
-    /// The same network with elements for what belongs to one flow alone, behind its hops. A constant delay
-    /// has no state that flows could affect, so flows with equal delays share one element. `Path::own` stays,
-    /// for [`OwnPath::return_delay_ns`] only.
+    /// Replaces the part of each path that belongs to one flow alone with elements behind the flow's hops. A
+    /// constant delay has no state that flows could affect, so flows with equal delays share one element.
+    /// `Path::own` stays, for [`OwnPath::return_delay_ns`] only.
     #[must_use]
     pub fn with_own_paths(mut self) -> Self {
         let Network { elements, paths, .. } = &mut self;
@@ -140,7 +141,7 @@ impl<T: Payload> Network<T> {
         })
     }
 
-    /// The same, to change them.
+    /// The links, in the scenario's order, to change them.
     pub fn links_mut(&mut self) -> impl Iterator<Item = &mut Link<T>> {
         self.elements.iter_mut().take(self.links).filter_map(|element| match element {
             Element::Link(link) => Some(&mut **link),
@@ -148,7 +149,7 @@ impl<T: Payload> Network<T> {
         })
     }
 
-    /// What drops packets of a flow by their number: data and SYNs, then SYN-ACKs and ACKs.
+    /// The elements that drop packets of a flow by their number: data and SYNs, then SYN-ACKs and ACKs.
     pub fn selective_drops(&self, flow: u32) -> impl Iterator<Item = &SelectiveDrop> {
         let Path { forward, back, .. } = &self.paths[flow as usize];
         let elements = forward.iter().chain(back).map(|element| &self.elements[*element as usize]);
@@ -170,8 +171,8 @@ impl<T: Payload> Network<T> {
     }
 }
 
-/// The delay line for a propagation; `None` if that takes no time. Those of one constant delay are found in
-/// `shared` by it.
+/// Returns the delay line for a propagation; `None` if the propagation takes no time. `shared` has the lines
+/// of constant delays by their delay.
 fn delay_line<T>(
     elements: &mut Vec<Element<T>>,
     shared: &mut Vec<(Nanos, u32)>,
@@ -197,14 +198,15 @@ pub(crate) fn add<T>(elements: &mut Vec<Element<T>>, element: Element<T>) -> u32
 }
 
 impl OwnPath {
-    /// When a packet that leaves the last hop at `now` reaches the receiver. Times must not go back.
+    /// Returns the time when a packet that leaves the last hop at `now` reaches the receiver. Times must not
+    /// go back.
     #[inline]
     pub fn arrival(&mut self, now: Nanos) -> Nanos {
         self.to_receiver.enter(now)
     }
 
-    /// When the sender processes an ACK that leaves the receiver, or its last hop, at `now`; `None`: the ACK
-    /// is lost.
+    /// Returns the time when the sender processes an ACK that leaves the receiver, or its last hop, at `now`;
+    /// `None`: the ACK is lost.
     #[inline]
     pub fn ack_arrival(&mut self, now: Nanos) -> Option<Nanos> {
         let arrives = self.to_sender.enter(now);
@@ -217,12 +219,12 @@ impl OwnPath {
         self.to_sender.delay_at(now)
     }
 
-    /// The shortest time that a packet ever takes from the last hop to the receiver, ns.
+    /// The shortest time of any packet from the last hop to the receiver, ns.
     pub fn least_to_receiver_ns(&self) -> Nanos {
         self.to_receiver.least_ns()
     }
 
-    /// Draws from other random streams from now on: those of another connection.
+    /// Draws from the random streams of another connection from now on.
     pub fn reseed(&mut self, seed: u64) {
         self.to_sender.reseed(seed ^ Purpose::AckJitter as u64);
         self.host.reseed(seed ^ Purpose::HostJitter as u64);
@@ -244,7 +246,7 @@ mod tests {
     use crate::meters::schedule::Schedule;
     use crate::time::{MS, SECOND};
 
-    /// Packets without content.
+    /// Implements [`Payload`] for packets without content.
     macro_rules! payload {
         ($($type:ty),*) => {
             $(impl Payload for $type {
@@ -288,8 +290,8 @@ mod tests {
         build::network(scenario, SCHEDULE).unwrap()
     }
 
-    /// Each hop's kind, with the delay of a packet that is pushed at 0 where the element is a delay line, or
-    /// the link's index.
+    /// Returns each hop's kind, with the delay of a packet that is pushed at 0 if the element is a delay
+    /// line, or the link's index.
     fn hops(network: &Network<()>, hops: &[u32]) -> Vec<(&'static str, Nanos)> {
         let packet = Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload: () };
         let kind = |hop: &u32| match &network.elements[*hop as usize] {
@@ -365,7 +367,7 @@ mod tests {
         left
     }
 
-    /// A flow whose own path has random delays, jitter, aggregation and loss, each of them now and then.
+    /// Generates a flow whose own path has random delays, jitter, aggregation and loss, each in some cases.
     fn any_own_path() -> impl Strategy<Value = Flow> {
         let seldom =
             || prop::option::of(0u64..20_000_000).prop_map(|ns| Duration::from_nanos(ns.unwrap_or(0)));
@@ -385,7 +387,8 @@ mod tests {
     }
 
     proptest! {
-        /// The simulator computes the times of an own path, the testbed has elements for it: both agree.
+        /// The simulator computes the times of an own path, the testbed has elements for it; the results
+        /// agree.
         #[test]
         fn an_own_path_takes_as_long_by_its_elements_as_by_its_formula(
             flow in any_own_path(),

@@ -2,7 +2,7 @@
 
 use fairpace_scenario::Random;
 
-/// What a stream of random numbers is for.
+/// The purpose of a stream of random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Loss on a link.
@@ -11,15 +11,15 @@ pub enum Purpose {
     AckLoss = 2,
     /// Jitter of a flow's ACKs.
     AckJitter = 3,
-    /// Which packets of a flow are delayed.
+    /// Choice of the packets of a flow that are delayed.
     Reordering = 4,
-    /// When a flow's host processes an ACK.
+    /// Times when a flow's host processes ACKs.
     HostJitter = 5,
-    /// When connections of a workload arrive, and their sizes.
+    /// Arrivals of the connections of a workload, and their sizes.
     Arrivals = 6,
     /// Jitter behind a link.
     LineJitter = 7,
-    /// Which packets are duplicated.
+    /// Choice of the packets that are duplicated.
     Duplication = 8,
     /// Drops of a queue discipline, and its hash.
     Discipline = 9,
@@ -30,8 +30,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The generator for this purpose at the link or flow of this index, one of many independent ones of a
-    /// scenario's seed.
+    /// Returns the generator for this purpose at the link or flow of this index. The generators of a
+    /// scenario's seed are independent.
     pub fn stream(self, seed: u64, index: u32) -> Random {
         let stream = Random::new((self as u64) << 32 | u64::from(index)).next_u64();
         Random::new(Random::new(seed ^ stream).next_u64())

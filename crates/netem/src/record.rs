@@ -1,4 +1,4 @@
-//! The record of a run, from what its elements and its driver have measured: the same for every driver.
+//! The record of a run, from the measurements of its elements and its driver: equal for every driver.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::meters::link_meter::LinkMeter;
 use crate::network::Network;
 use crate::time::{Nanos, SECOND};
 
-/// What a driver adds to the measurements of the links.
+/// Values that a driver adds to the measurements of the links.
 #[derive(Debug, Clone)]
 pub struct Measured {
     /// Where the run took place: `sim` or `kernel`.
@@ -26,13 +26,14 @@ pub struct Measured {
     pub points: Vec<Nanos>,
     /// Every flow's metrics and series, in the scenario's order. Losses, marks and shares are derived.
     pub flows: Vec<(FlowSummary, FlowSeries)>,
-    /// What the run cost.
+    /// CPU time, wall-clock time and packets of the run.
     pub cost: Cost,
-    /// What a reader of the results must know.
+    /// Notes for a reader of the results.
     pub notes: Vec<String>,
 }
 
-/// The note on bursts of loss of a number of packets that decide a run, and the time to write in its place.
+/// Returns the note on bursts of loss of a number of packets that decide a run, and the time to write
+/// instead.
 fn burst_note<T: Copy>(link: &Link<T>, settings: &scenario::Link) -> Option<String> {
     let note = link.loss_bursts()?.note(&settings.name)?;
     let BurstLength::Pkts(pkts) = settings.loss.burst?.length else { return None };
@@ -42,13 +43,13 @@ fn burst_note<T: Copy>(link: &Link<T>, settings: &scenario::Link) -> Option<Stri
     Some(format!("{note}; loss_burst = \"{time}\" is the time of {pkts} packets at the link's rate"))
 }
 
-/// A time with two significant digits.
+/// Rounds a time to two significant digits.
 fn two_digits(ns: u64) -> Duration {
     let unit = 10u64.pow(ns.max(1).ilog10().saturating_sub(1));
     Duration::from_nanos((ns + unit / 2) / unit * unit)
 }
 
-/// The record of a finished run of `scenario` over `network`.
+/// Returns the record of a finished run of `scenario` over `network`.
 pub fn record<T: Payload>(scenario: &Scenario, network: &Network<T>, measured: Measured) -> Run {
     let Measured { on, commit, points, flows, cost, mut notes } = measured;
     let meters: Vec<&LinkMeter> = network.links().map(|link| link.meter()).collect();

@@ -1,9 +1,9 @@
 //! CoDel, controlled delay (RFC 8289), with Linux's extensions (include/net/codel_impl.h): marks in place of
 //! drops, and `ce_threshold`.
 //!
-//! CoDel looks at the time that a packet has waited when it is dequeued. When that has not been below the
-//! target for a whole interval, a packet is dropped, and further ones at distances of interval / sqrt(n),
-//! until one has waited less.
+//! CoDel measures the time that a packet has waited when it is dequeued. When this time has not been below
+//! the target for a whole interval, a packet is dropped, and further packets at distances of interval /
+//! sqrt(n), until a packet has waited less.
 
 use super::ring::{DropReason, MTU_BYTES, Ring, Sink, Waiting, mark};
 use crate::packet::Packet;
@@ -14,7 +14,7 @@ use fairpace_scenario::{Codel, Limit};
 /// The queue that CoDel dequeues from.
 pub(super) trait Head<T> {
     fn pop(&mut self) -> Option<Waiting<T>>;
-    /// The backlog in bytes. Below one full packet nothing is dropped.
+    /// The backlog in bytes. If less than one full packet waits, nothing is dropped.
     fn backlog_bytes(&self) -> u64;
 }
 
@@ -30,20 +30,21 @@ impl<T> Head<T> for Ring<T> {
     }
 }
 
-/// After this number of intervals without drops the count of the last drops is forgotten.
+/// Number of intervals without drops after which the count of the last drops is forgotten.
 const MEMORY_INTERVALS: u64 = 16;
 
-/// The state of one queue.
+/// The state of CoDel for one queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Control {
-    /// When the delay will have been above the target for an interval; `None`: it is below.
+    /// Time when the delay will have been above the target for an interval; `None`: the delay is below the
+    /// target.
     due: Option<Nanos>,
     dropping: bool,
-    /// When the next drop is due, or would have been.
+    /// Time when the next drop is due, or would have been.
     drop_next: Nanos,
-    /// Drops since dropping began, from where it began.
+    /// Number of drops since dropping began, added to the count at the begin.
     count: u32,
-    /// The count when dropping began.
+    /// Value of `count` when dropping began.
     began_with: u32,
 }
 
@@ -113,7 +114,7 @@ impl Control {
         Some((head, now >= due))
     }
 
-    /// Begins to drop, with the last count if that was not long ago.
+    /// Begins to drop. If the last drops were not long ago, their count is used again.
     fn begin(&mut self, now: Nanos, settings: &Codel) {
         let more = self.count.saturating_sub(self.began_with);
         let ago = now.saturating_sub(self.drop_next);
@@ -124,7 +125,8 @@ impl Control {
         self.dropping = true;
     }
 
-    /// The control law. Linux approximates the root; this is exact.
+    /// Returns the time of the next drop by the control law. Linux approximates the root; this function
+    /// computes it exactly.
     fn after(&self, at: Nanos, settings: &Codel) -> Nanos {
         at.saturating_add((settings.interval_ns as f64 / f64::from(self.count).sqrt()) as Nanos)
     }
@@ -135,7 +137,7 @@ impl Control {
     }
 }
 
-/// One queue under CoDel.
+/// A queue under CoDel.
 #[derive(Debug, Clone)]
 pub(super) struct CodelQueue<T> {
     settings: Codel,
@@ -190,7 +192,7 @@ mod tests {
         ce_threshold_l4s: false,
     };
 
-    /// A queue of `pkts` packets of 1000 bytes that have waited since 0.
+    /// Returns a queue of `pkts` packets of 1000 bytes that have waited since 0.
     fn backlog(settings: Codel, pkts: u32, ecn: EcnField) -> CodelQueue<u32> {
         let mut queue = CodelQueue::new(settings, Limit::Packets(u64::MAX));
         let mut recorded = Recorded::default();
@@ -200,7 +202,7 @@ mod tests {
         queue
     }
 
-    /// Dequeues a packet every millisecond; returns when packets were dropped or marked.
+    /// Dequeues a packet every millisecond; returns the times when packets were dropped or marked.
     fn signals(queue: &mut CodelQueue<u32>, times_ms: std::ops::Range<u64>) -> Vec<Nanos> {
         let mut signals = Vec::new();
         for now in times_ms.map(|ms| ms * MS) {
@@ -211,8 +213,8 @@ mod tests {
         signals
     }
 
-    /// When they should be: the first at `begin_ms`, then by the control law from `count` on, at the next
-    /// dequeue.
+    /// Returns the expected times of drops: the first at `begin_ms`, then by the control law from `count` on,
+    /// at the next dequeue.
     fn law(begin_ms: u64, count: u32, n: usize) -> Vec<Nanos> {
         let mut exact = (begin_ms * MS) as f64;
         let mut times = vec![begin_ms * MS];
@@ -271,8 +273,8 @@ mod tests {
         assert_eq!(recorded.dropped.iter().filter(|d| d.0.payload == 0).count(), 0);
     }
 
-    /// Drops until 600 ms, a packet in time `calm_ms` later, then a backlog again; returns the times of the
-    /// new drops.
+    /// Drops until 600 ms, dequeues a packet below the target `calm_ms` later, then builds a backlog again;
+    /// returns the times of the new drops.
     fn again(calm_ms: u64) -> Vec<Nanos> {
         let mut queue = backlog(RFC, 10_000, EcnField::NotEct);
         let first = signals(&mut queue, 1..600);

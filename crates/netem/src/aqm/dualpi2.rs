@@ -30,10 +30,10 @@ const BETA: f64 = 0.3;
 /// The largest probability of marks in L (p_Lmax, RFC 9332, appendix A.1).
 const MOST_L: f64 = 1.0;
 
-/// The controller of C, and what it makes of both queues.
+/// The controller of C, and the probabilities in both queues that follow from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Control {
-    /// p', the probability of which the marking and the drop probability are made.
+    /// p', the probability from which the marking and the drop probability are computed.
     p_prime: f64,
     /// The delay at the last update, s.
     delay_old_s: f64,
@@ -44,7 +44,7 @@ struct Control {
     beta: f64,
 }
 
-/// A signal with a probability, spread evenly: the RFC's `recur`.
+/// A signal with a given probability, spread evenly: the RFC's `recur`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Recur(f64);
 
@@ -60,7 +60,7 @@ impl Recur {
     }
 }
 
-/// Both queues.
+/// The queues L and C.
 #[derive(Debug, Clone)]
 pub(super) struct DualPi2Queue<T> {
     settings: DualPi2,
@@ -70,9 +70,10 @@ pub(super) struct DualPi2Queue<T> {
     recur_l: Recur,
     recur_c: Recur,
     control: Control,
-    /// Where the ramp begins.
+    /// Delay at which the ramp begins.
     ramp_from_ns: Nanos,
-    /// What C is owed of the bytes that L has sent while both waited, in billionths of a byte.
+    /// Bytes that C is owed of those that L has sent while packets waited in both queues, in billionths of a
+    /// byte.
     owed_to_c: i128,
 }
 
@@ -130,14 +131,14 @@ impl<T> DualPi2Queue<T> {
         }
     }
 
-    /// The scheduler: L, unless C waits alone or is owed something.
+    /// Is it the turn of L? It is unless C waits alone or is owed bytes.
     #[inline]
     fn is_turn_of_l(&self) -> bool {
         self.l.len() > 0 && (self.c.len() == 0 || self.owed_to_c <= 0)
     }
 
-    /// A queue has sent a packet. C is owed its share of what L sends while C waits, and pays with the rest
-    /// of what C sends while L waits.
+    /// Charges a sent packet. C is owed its share of the bytes that L sends while C waits, and pays with the
+    /// rest of the bytes that C sends while L waits.
     #[inline]
     fn charge(&mut self, is_l: bool, bytes: u32) {
         let share = i128::from(self.settings.classic_share_ppb.min(WHOLE_PPB));
@@ -148,7 +149,7 @@ impl<T> DualPi2Queue<T> {
         }
     }
 
-    /// Marks a packet of L, perhaps. False: it is dropped, since marks are not enough.
+    /// Decides on a packet of L, and may mark it. False: the packet is dropped, since marks do not suffice.
     #[inline]
     fn passes_l(&mut self, now: Nanos, next: &mut Waiting<T>, sink: &mut impl Sink<T>) -> bool {
         let coupled = self.coupled();
@@ -167,7 +168,7 @@ impl<T> DualPi2Queue<T> {
         true
     }
 
-    /// Marks a packet of C, perhaps. False: it is dropped.
+    /// Decides on a packet of C, and may mark it. False: the packet is dropped.
     #[inline]
     fn passes_c(&mut self, next: &mut Waiting<T>, sink: &mut impl Sink<T>) -> bool {
         let probability = self.classic();
@@ -178,25 +179,25 @@ impl<T> DualPi2Queue<T> {
         probability < self.most_classic() && mark(&mut next.packet, sink)
     }
 
-    /// p_C, the probability in C.
+    /// p_C, the probability of drops and marks in C.
     #[inline]
     fn classic(&self) -> f64 {
         self.control.p_prime * self.control.p_prime
     }
 
-    /// p_Cmax, at which L saturates.
+    /// p_Cmax, the probability in C at which L saturates.
     fn most_classic(&self) -> f64 {
         let k = f64::from(self.settings.coupling.max(1));
         1.0 / (k * k)
     }
 
-    /// p_CL, the probability in L by the coupling.
+    /// p_CL, the probability of marks in L by the coupling.
     #[inline]
     fn coupled(&self) -> f64 {
         self.control.p_prime * f64::from(self.settings.coupling.max(1))
     }
 
-    /// p'_L, the probability in L by its own delay: a ramp, or a step if its range is 0.
+    /// p'_L, the probability of marks in L by its own delay: a ramp, or a step if the ramp's range is 0.
     #[inline]
     fn native(&self, delay_ns: Nanos) -> f64 {
         if delay_ns <= self.ramp_from_ns {
@@ -217,7 +218,8 @@ impl<T> DualPi2Queue<T> {
         }
     }
 
-    /// The delay is the longer one, so that L alone can be overloaded, too (RFC 9332, appendix A.2).
+    /// Updates p'. The delay is that of the queue with the longer one, so that L alone can be overloaded, too
+    /// (RFC 9332, appendix A.2).
     #[cold]
     fn update(&mut self, now: Nanos) {
         let heads = [self.l.waiting.front(), self.c.waiting.front()];
@@ -249,7 +251,8 @@ impl Control {
         }
     }
 
-    /// Performs the updates up to `now`, while the oldest packet that waits is the same; `None`: none waits.
+    /// Performs the updates up to `now`, while `oldest` is the oldest packet that waits; `None`: no packet
+    /// waits.
     fn catch_up(&mut self, now: Nanos, oldest: Option<Nanos>) {
         let more = (now - self.next_update) / self.update_ns;
         let delay_s = oldest.map_or(0.0, |since| seconds(self.next_update.saturating_sub(since)));
@@ -261,15 +264,16 @@ impl Control {
         self.next_update = self.next_update.saturating_add(due);
     }
 
-    /// RFC 9332, appendix A.1, dualpi2_update.
+    /// Performs an update: dualpi2_update of RFC 9332, appendix A.1.
     fn update(&mut self, delay_s: f64) {
         let step = self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - self.delay_old_s);
         self.p_prime = (self.p_prime + step).clamp(0.0, 1.0);
         self.delay_old_s = delay_s;
     }
 
-    /// `n` updates after one at a delay of `delay_s` that grows by `grows_s` at each. Their steps grow, too:
-    /// first come all that are negative, so the bounds of p' matter only between those and the others.
+    /// Performs `n` updates after an update at a delay of `delay_s` that grows by `grows_s` at each. The
+    /// steps grow, too: all negative steps come first, so the bounds of p' matter only between them and the
+    /// others.
     fn update_often(&mut self, n: u64, delay_s: f64, grows_s: f64) {
         if n == 0 {
             return;
@@ -295,7 +299,7 @@ mod tests {
     use super::super::testing::{Recorded, packet};
     use super::*;
 
-    /// A link of 100 Mbit/s: a full packet takes 121 us.
+    /// Rate of the link, 100 Mbit/s: a full packet takes 121 us.
     const RATE_BPS: u64 = 100_000_000;
 
     fn queue(settings: DualPi2) -> DualPi2Queue<u32> {
@@ -306,7 +310,7 @@ mod tests {
         Packet { ecn, ..packet(1514, payload) }
     }
 
-    /// A queue with a held probability p'.
+    /// Returns a queue whose probability p' is constant.
     fn held(p_prime: f64) -> DualPi2Queue<u32> {
         let mut q = queue(DualPi2::default());
         q.control = Control { p_prime, next_update: Nanos::MAX, ..q.control };
@@ -406,7 +410,7 @@ mod tests {
         assert!((slow.native(1_411_200) - 0.5).abs() < 1e-9);
     }
 
-    /// Of 1000 packets that pass without delay: those that are marked, and those that are dropped.
+    /// Returns, of 1000 packets that pass without delay, the numbers of marked and of dropped packets.
     fn signals(p_prime: f64, ecn: EcnField) -> (usize, usize) {
         let (mut q, mut recorded) = (held(p_prime), Recorded::default());
         for i in 0..1000 {

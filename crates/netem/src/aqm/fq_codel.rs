@@ -1,8 +1,8 @@
 //! FQ-CoDel, fair queueing with controlled delay (RFC 8290), as in Linux (net/sched/sch_fq_codel.c).
 //!
-//! Connections are hashed to buckets, each a queue under CoDel. Deficit round robin serves the buckets: a
-//! turn is worth a quantum of bytes. A bucket that was empty is served before those that were not, for one
-//! turn, so sparse connections hardly wait.
+//! Connections are hashed to buckets, each a queue under CoDel. Deficit round robin serves the buckets: in a
+//! turn a bucket may send a quantum of bytes. A bucket that was empty is served before buckets that were not,
+//! for one turn, so sparse connections hardly wait.
 
 use fairpace_scenario::Random;
 
@@ -12,24 +12,23 @@ use crate::packet::Packet;
 use crate::time::Nanos;
 use fairpace_scenario::{FqCodel, Limit};
 
-/// A turn is worth at least this many bytes: with less, buckets would be passed over repeatedly for one
-/// packet.
+/// Least bytes of a turn: with less, buckets would be passed over repeatedly for one packet.
 const LEAST_QUANTUM: u32 = 256;
-/// When the buffer is full, up to this number of packets of the longest queue is dropped at once, but no more
-/// than half of it: finding the longest queue costs more than dropping.
+/// Most packets of the longest queue that are dropped at once when the buffer is full, but no more than half
+/// of the queue: finding the longest queue costs more than dropping.
 const BATCH: u32 = 64;
-/// The end of a list.
+/// Index that marks the end of a list.
 const NIL: u32 = u32::MAX;
 
-/// All buckets.
+/// All buckets of FQ-CoDel.
 #[derive(Debug, Clone)]
 pub(super) struct FqCodelQueue<T> {
     settings: FqCodel,
     limit: Limit,
-    /// Perturbs the hash, and so decides which connections share a bucket.
+    /// Seed of the hash, which decides which connections share a bucket.
     perturbation: u64,
     buckets: Vec<Bucket>,
-    /// Buckets in the order of their turns: first those that were empty.
+    /// Buckets that were empty; their turns come before those of the other buckets.
     new: Turns,
     old: Turns,
     packets: Slab<T>,
@@ -69,8 +68,8 @@ impl<T: Copy> FqCodelQueue<T> {
         }
     }
 
-    /// The bucket of a connection. Flow and connection stand for the addresses and ports that Linux hashes.
-    /// The direction is not hashed: no flow's data and ACKs share a link.
+    /// The bucket of a connection. Flow and connection take the place of the addresses and ports that Linux
+    /// hashes. The direction is not hashed: no flow's data and ACKs share a link.
     #[inline]
     fn bucket_of(&self, flow: u32, connection: u32) -> u32 {
         let key = u64::from(connection) << 32 | u64::from(flow);
@@ -172,15 +171,15 @@ impl<T: Copy> Head<T> for InBucket<'_, T> {
         Some(waiting)
     }
 
-    /// The backlog of all buckets, as in Linux: while others are long, the last packet of a short one can be
-    /// dropped too.
+    /// The backlog of all buckets, as in Linux: while other queues are long, the last packet of a short queue
+    /// can be dropped, too.
     #[inline]
     fn backlog_bytes(&self) -> u64 {
         self.total.bytes
     }
 }
 
-/// A list of buckets, linked through them.
+/// A list of buckets, linked through the buckets.
 #[derive(Debug, Clone, Copy)]
 struct Turns {
     head: u32,
@@ -224,7 +223,7 @@ impl Turns {
 #[derive(Debug, Clone)]
 struct Slab<T> {
     nodes: Vec<Node<T>>,
-    /// Unused nodes.
+    /// The list of unused nodes.
     free: u32,
 }
 
@@ -234,7 +233,7 @@ struct Node<T> {
     next: u32,
 }
 
-/// One queue in a [`Slab`].
+/// A queue in a [`Slab`].
 #[derive(Debug, Clone)]
 struct Queue {
     head: u32,
@@ -296,7 +295,7 @@ mod tests {
     use fairpace_results::observer::EcnField;
     use fairpace_scenario::Codel;
 
-    /// CoDel that never drops.
+    /// Settings with which CoDel never drops.
     const PATIENT: Codel = Codel {
         target_ns: Nanos::MAX,
         interval_ns: Nanos::MAX,
@@ -315,7 +314,7 @@ mod tests {
         Packet { flow, connection: 0, bytes, ecn: EcnField::NotEct, payload }
     }
 
-    /// Flows with a bucket each.
+    /// Returns flows with a bucket each.
     fn apart(queue: &FqCodelQueue<u32>, n: usize) -> Vec<u32> {
         let mut flows: Vec<u32> = Vec::new();
         for flow in 0.. {

@@ -1,8 +1,8 @@
 //! Active queue management (RFC 7567): RED, CoDel, FQ-CoDel, PIE, DualPI2.
 //!
 //! A discipline decides on arrival and on departure which packets are dropped, which are marked, and which
-//! one is next. It has no transmitter: [`AqmQueue`](crate::AqmQueue) puts it in front of one. Where an RFC
-//! and Linux differ, the file follows Linux and says so.
+//! packet is next. A discipline has no transmitter: [`AqmQueue`](crate::AqmQueue) puts the discipline in
+//! front of a transmitter. Where an RFC and Linux differ, the file follows Linux and says so.
 
 mod codel;
 mod dualpi2;
@@ -29,7 +29,7 @@ use ring::Waiting;
 
 /// A queue under one of the disciplines.
 ///
-/// The limit is on packets that wait. An empty queue accepts any packet, however small the limit.
+/// The limit covers packets that wait. An empty queue accepts any packet, however small the limit.
 #[derive(Debug, Clone)]
 pub struct Discipline<T> {
     kind: Kind<T>,
@@ -44,7 +44,7 @@ enum Kind<T> {
     DualPi2(DualPi2Queue<T>),
 }
 
-/// Calls the queue of any kind.
+/// Calls a method of the queue of any kind.
 macro_rules! each {
     ($discipline:expr, $queue:ident => $what:expr) => {
         match $discipline {
@@ -58,8 +58,8 @@ macro_rules! each {
 }
 
 impl<T: Copy> Discipline<T> {
-    /// An empty queue that holds up to `limit`, in front of a link of `rate_bps`; `None` if the queue is a
-    /// FIFO. RED and PIE draw from `random`; FQ-CoDel perturbs its hash with it.
+    /// Returns an empty queue that holds up to `limit`, in front of a link of `rate_bps`; `None` if the queue
+    /// is a FIFO. RED and PIE draw from `random`; FQ-CoDel takes the seed of its hash from it.
     pub fn new(queue: Queue, rate_bps: u64, limit: Limit, random: Random) -> Option<Self> {
         let kind = match queue {
             Queue::Fifo | Queue::Step(_) => return None,
@@ -72,11 +72,11 @@ impl<T: Copy> Discipline<T> {
         Some(Discipline { kind })
     }
 
-    /// Enqueues a packet. The discipline may drop others for it, or the packet itself later; `sink` gets
-    /// those. Times must not go back.
+    /// Enqueues a packet. The discipline may drop other packets for it, or the packet itself later; `sink`
+    /// gets the dropped packets. Times must not go back.
     ///
     /// # Errors
-    /// The packet itself, and why it was dropped.
+    /// The packet itself, and the reason for which it was dropped.
     #[inline]
     pub fn enqueue(
         &mut self,
@@ -87,8 +87,8 @@ impl<T: Copy> Discipline<T> {
         each!(&mut self.kind, queue => queue.enqueue(now, packet, sink))
     }
 
-    /// Dequeues the next packet at `now`, with its waiting time. Call it whenever the link is free, also when
-    /// no packet waits: that tells RED that the link is idle.
+    /// Dequeues the next packet at `now`, with its waiting time. Call it whenever the link is free, even if
+    /// no packet waits: RED learns from the call that the link is idle.
     #[inline]
     pub fn dequeue(&mut self, now: Nanos, sink: &mut impl Sink<T>) -> Option<(Packet<T>, Nanos)> {
         let Waiting { since, packet } = each!(&mut self.kind, queue => queue.dequeue(now, sink))?;

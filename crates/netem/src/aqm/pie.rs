@@ -1,12 +1,12 @@
 //! PIE, proportional integral controller enhanced (RFC 8033), as in Linux (net/sched/sch_pie.c).
 //!
-//! At regular times PIE compares the delay with its target and with the delay before. Both give the
-//! probability with which arriving packets are dropped.
+//! At regular times PIE compares the delay with its target and with the delay before. The two differences
+//! give the probability with which arriving packets are dropped.
 //!
-//! Where the RFC leaves a choice, this file follows Linux: the delay is that of the last packet that left, by
-//! its time stamp (section 4.3), not an estimate from the departure rate; drops are spread evenly (section
-//! 5.4); the burst allowance falls with the time between departures; the probability decays by 1/64 per
-//! update without delay.
+//! Where the RFC leaves a choice, this file follows Linux: the delay is the waiting time of the last packet
+//! that left, by its time stamp (section 4.3), not an estimate from the departure rate; drops are spread
+//! evenly (section 5.4); the burst allowance falls with the time between departures; the probability decays
+//! by 1/64 per update without delay.
 
 use fairpace_scenario::Random;
 
@@ -19,17 +19,17 @@ use fairpace_scenario::{Limit, Pie};
 // has grown (beta).
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
-/// Below each of these probabilities alpha and beta are divided by the number beside it (RFC 8033, section
-/// 4.2): a small probability must not move in large steps.
+/// Steps of the tuning: below each probability, alpha and beta are divided by the number beside it (RFC 8033,
+/// section 4.2). A small probability must not change in large steps.
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
-/// From a probability of 10 % on, no update adds more than this.
+/// Most that an update adds from a probability of 10 % on.
 const MOST_STEP: f64 = 0.02;
-/// Beyond this delay each update adds [`MOST_STEP`].
+/// Delay above which each update adds [`MOST_STEP`].
 const MOST_DELAY: Nanos = 250 * MS;
-/// Up to this probability packets are marked; above it they are dropped.
+/// Largest probability at which packets are marked; above it they are dropped.
 const MOST_MARKED: f64 = 0.1;
-/// How long a queue that was idle accepts bursts without drops.
+/// Time for which a queue that was idle accepts bursts without drops.
 const BURST: Nanos = 150 * MS;
 // Drops are spread: there is none before the probabilities since the last one sum up to the first value, and
 // certainly one at the second.
@@ -42,7 +42,7 @@ struct Control {
     probability: f64,
     /// Sum of the probabilities of the packets since the last drop.
     sum: f64,
-    /// How long the last packet that left had waited, and the same at the last update.
+    /// Waiting time of the last packet that left, and the waiting time known at the last update.
     delay: Nanos,
     delay_old: Nanos,
     /// The rest of the burst allowance.
@@ -132,7 +132,7 @@ impl<T> PieQueue<T> {
         signals
     }
 
-    /// Performs the updates that are due. Their inputs do not change between events of a queue.
+    /// Performs the updates that are due. The inputs of an update do not change between events of a queue.
     #[inline]
     fn catch_up(&mut self, now: Nanos) {
         if now >= self.next_update && self.next_update < Nanos::MAX {
@@ -163,7 +163,7 @@ impl<T> PieQueue<T> {
 }
 
 impl Control {
-    /// RFC 8033, section 4.2.
+    /// Performs an update: RFC 8033, section 4.2.
     fn update(&mut self, target_ns: Nanos, backlog_bytes: u64) {
         let seconds = |ns: Nanos| ns as f64 / SECOND as f64;
         let (delay, old) = (seconds(self.delay), seconds(self.delay_old));
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// The probability after one update.
+    /// Returns the probability after one update.
     fn updated(probability: f64, delay_ms: u64, delay_old_ms: u64) -> f64 {
         let mut control = control(probability, delay_ms, delay_old_ms);
         control.update(15 * MS, 100_000);
@@ -262,7 +262,7 @@ mod tests {
         assert!((updated(0.5, 0, 0) - (0.5 - 0.125 * 0.015)).abs() < 1e-12, "something waits");
     }
 
-    /// A queue with a held probability, no burst allowance, and more than enough in it.
+    /// Returns a queue with a constant probability, no burst allowance, and a long backlog.
     fn held(probability: f64, ecn: bool) -> PieQueue<u32> {
         let mut q = PieQueue::new(Pie { ecn, ..RFC }, Limit::Packets(u64::MAX), Random::new(1));
         q.control = control(probability, 15, 15);

@@ -1,4 +1,4 @@
-//! What all disciplines share: the report of drops and marks, and a FIFO with a limit.
+//! Parts of all disciplines: the report of drops and marks, and a FIFO with a limit.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use crate::time::Nanos;
 use fairpace_results::observer::EcnField;
 use fairpace_scenario::Limit;
 
-/// A full packet with its Ethernet header: Linux's MTU of an Ethernet device (`psched_mtu`).
+/// Length of a full packet with its Ethernet header: Linux's MTU of an Ethernet device (`psched_mtu`), bytes.
 pub(super) const MTU_BYTES: u64 = 1514;
 
-/// Why a packet was dropped.
+/// The reason for which a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropReason {
     /// The discipline signals congestion.
@@ -71,7 +71,7 @@ impl<T> Ring<T> {
     }
 }
 
-/// Marks a packet, if it is ECN-capable. A packet that was marked upstream counts as one more mark.
+/// Marks a packet, if it is ECN-capable. A packet that was marked upstream is counted as marked again.
 #[inline]
 pub(super) fn mark<T>(packet: &mut Packet<T>, sink: &mut impl Sink<T>) -> bool {
     if packet.ecn == EcnField::NotEct {

@@ -1,10 +1,10 @@
-//! What the tests of all disciplines share.
+//! Types and functions for tests of all disciplines.
 
 use super::ring::{DropReason, Sink};
 use crate::packet::Packet;
 use fairpace_results::observer::EcnField;
 
-/// Records everything that a discipline reports.
+/// A sink that records all reports of a discipline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recorded<T> {
     pub(super) dropped: Vec<(Packet<T>, DropReason)>,
@@ -27,7 +27,7 @@ impl<T: Copy> Sink<T> for Recorded<T> {
     }
 }
 
-/// A packet of flow 0.
+/// Returns a packet of flow 0.
 pub(super) fn packet(bytes: u32, payload: u32) -> Packet<u32> {
     Packet { flow: 0, connection: 0, bytes, ecn: EcnField::NotEct, payload }
 }

@@ -13,18 +13,18 @@ use crate::time::Nanos;
 
 /// A link whose queue decides which packet is next, or is dropped, only when the transmitter is free.
 ///
-/// So the times of a packet are not known when it arrives, unlike those in a [`Fifo`](crate::Fifo). Otherwise
-/// both measure and transmit alike. A packet whose transmission has begun has left the queue. With a token
-/// bucket, the next packet is dequeued as soon as the last one has left, and waits for its tokens outside of
-/// the queue, as in Linux's sch_tbf.
+/// So the times of a packet are not known when it arrives, unlike in a [`Fifo`](crate::Fifo). Otherwise the
+/// two types of queue measure and transmit alike. A packet whose transmission has begun has left the queue.
+/// With a token bucket, the next packet is dequeued as soon as the last one has left, and waits for its
+/// tokens outside of the queue, as in Linux's sch_tbf.
 #[derive(Debug, Clone)]
 pub struct AqmQueue<T> {
     discipline: Discipline<T>,
     transmitter: Transmitter,
     sending: Option<Sending<T>>,
-    /// When the next packet is dequeued, if one waits and none is being sent.
+    /// Time when the next packet is dequeued, if a packet waits and none is being sent.
     takes: Nanos,
-    /// Dropped after they were enqueued and not yet polled, in order.
+    /// Packets that were dropped after they were enqueued and are not yet polled, in order.
     dropped: VecDeque<Departed<T>>,
     meter: LinkMeter,
 }
@@ -32,7 +32,7 @@ pub struct AqmQueue<T> {
 /// A packet that has been dequeued.
 #[derive(Debug, Clone)]
 struct Sending<T> {
-    /// When its first bit leaves, and its last.
+    /// Times when the packet's first and last bit leave.
     starts: Nanos,
     departs: Nanos,
     waited_ns: Nanos,
@@ -41,7 +41,7 @@ struct Sending<T> {
 }
 
 impl<T: Copy> AqmQueue<T> {
-    /// An empty queue and an idle transmitter, shared by `flows` flows and metered by `schedule`.
+    /// Returns an empty queue and an idle transmitter, shared by `flows` flows and metered by `schedule`.
     pub fn new(
         discipline: Discipline<T>,
         transmitter: Transmitter,
@@ -58,9 +58,9 @@ impl<T: Copy> AqmQueue<T> {
         }
     }
 
-    /// Enqueues a packet. The queue may drop others for it, or the packet itself later:
-    /// [`poll`](AqmQueue::poll) returns those. Times must not go back, and everything due must have been
-    /// polled.
+    /// Enqueues a packet. The queue may drop other packets for it, or the packet itself later:
+    /// [`poll`](AqmQueue::poll) returns the dropped packets. Times must not go back, and every event due must
+    /// have been polled.
     ///
     /// # Errors
     /// The packet itself, when the discipline refuses it.
@@ -81,7 +81,7 @@ impl<T: Copy> AqmQueue<T> {
         fate
     }
 
-    /// When something happens next: a packet has left, was dropped, or is to be dequeued.
+    /// The time of the next event: a packet has left, was dropped, or is to be dequeued.
     #[inline]
     pub fn next_event(&self) -> Option<Nanos> {
         if let Some(dropped) = self.dropped.front() {
@@ -93,7 +93,7 @@ impl<T: Copy> AqmQueue<T> {
         }
     }
 
-    /// The next packet that has left by `now`, or was dropped; call until `None`.
+    /// Returns the next packet that has left by `now`, or was dropped; call until `None`.
     #[inline]
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
         loop {
@@ -155,17 +155,17 @@ impl<T: Copy> AqmQueue<T> {
         self.meter.duplicated(now);
     }
 
-    /// Bytes that wait in the queue.
+    /// Backlog of the queue, bytes.
     pub fn backlog_bytes(&self) -> u64 {
         self.discipline.backlog_bytes()
     }
 
-    /// Packets that wait, are being transmitted, or were dropped and not yet polled.
+    /// Number of packets that wait, are being transmitted, or were dropped and not yet polled.
     pub fn len(&self) -> usize {
         self.discipline.len() + usize::from(self.sending.is_some()) + self.dropped.len()
     }
 
-    /// True when there are none.
+    /// True when the queue has no such packets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -176,24 +176,25 @@ impl<T: Copy> AqmQueue<T> {
         self.meter.summary(name, self.transmitter.rate_bps(), self.transmitter.capacity_bits(from, to))
     }
 
-    /// What has been measured so far.
+    /// The measurements so far.
     pub fn meter(&self) -> &LinkMeter {
         &self.meter
     }
 
-    /// Closes what ended by `now`, when everything due before has been polled.
+    /// Closes intervals and the measurement window that ended by `now`, when every event due before has been
+    /// polled.
     pub fn settle(&mut self, now: Nanos) {
         self.meter.pass_boundary(now);
     }
 
-    /// Ends the measurement at `now`, when everything due has been polled: closes interval and measurement
+    /// Ends the measurement at `now`, when every event due has been polled: closes interval and measurement
     /// window.
     pub fn finish(&mut self, now: Nanos) {
         self.meter.finish(now);
     }
 }
 
-/// Passes what a discipline drops and marks to the meter, and dropped packets to `poll`.
+/// A sink that passes drops and marks of a discipline to the meter, and dropped packets to `poll`.
 struct Reports<'a, T> {
     now: Nanos,
     meter: &'a mut LinkMeter,

@@ -6,7 +6,7 @@ use crate::elements::propagation::Propagation;
 use crate::packet::{Departed, Fate, Packet};
 use crate::time::Nanos;
 
-/// Holds every packet as long as its [`Propagation`] says, and keeps the order.
+/// A line that holds every packet as long as its [`Propagation`] says, and keeps the order.
 #[derive(Debug, Clone)]
 pub struct DelayLine<T> {
     propagation: Propagation,
@@ -21,29 +21,29 @@ struct Held<T> {
 }
 
 impl<T> DelayLine<T> {
-    /// A delay line without packets.
+    /// Returns a delay line without packets.
     pub fn new(propagation: Propagation) -> Self {
         DelayLine { propagation, held: VecDeque::new() }
     }
 
-    /// The times of the line.
+    /// The propagation of the line.
     pub fn propagation(&self) -> &Propagation {
         &self.propagation
     }
 
-    /// Takes a packet and returns when it will leave. Times must not go back.
+    /// Takes a packet and returns the time when it will leave. Times must not go back.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Nanos {
         let leaves = self.propagation.enter(now);
         self.held.push_back(Held { entered: now, leaves, packet });
         leaves
     }
 
-    /// When the next packet leaves.
+    /// The time when the next packet leaves.
     pub fn next_event(&self) -> Option<Nanos> {
         self.held.front().map(|h| h.leaves)
     }
 
-    /// The next packet that has left by `now`; call until `None`.
+    /// Returns the next packet that has left by `now`; call until `None`.
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
         if self.next_event()? > now {
             return None;
@@ -52,12 +52,12 @@ impl<T> DelayLine<T> {
         Some(Departed { at: leaves, waited_ns: leaves - entered, fate: Fate::Delivered, packet })
     }
 
-    /// Packets on the line.
+    /// Number of packets on the line.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// True when nothing is on the line.
+    /// True when no packet is on the line.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }

@@ -2,7 +2,7 @@
 
 use fairpace_scenario::{Random, WHOLE_PPB};
 
-/// Duplicates each packet with the same probability, independently of others.
+/// An element that duplicates each packet with a constant probability, independently of other packets.
 #[derive(Debug, Clone)]
 pub struct Duplication {
     link: usize,
@@ -11,12 +11,13 @@ pub struct Duplication {
 }
 
 impl Duplication {
-    /// `share_ppb` billionths of the packets that leave the link of this index arrive twice.
+    /// Returns an element that duplicates `share_ppb` billionths of the packets that leave the link with the
+    /// index `link`.
     pub fn new(link: usize, share_ppb: u64, random: Random) -> Self {
         Duplication { link, share_ppb: share_ppb.min(WHOLE_PPB), random }
     }
 
-    /// The index of the link.
+    /// The index of the link whose packets are duplicated.
     pub fn link(&self) -> usize {
         self.link
     }

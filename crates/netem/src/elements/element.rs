@@ -1,4 +1,4 @@
-//! One type for all parts of a path, with static dispatch.
+//! A type for all parts of a path, with static dispatch.
 
 use crate::elements::delay_line::DelayLine;
 use crate::elements::duplication::Duplication;
@@ -12,45 +12,45 @@ use crate::time::Nanos;
 
 /// A part of a path that packets pass.
 ///
-/// A packet is [pushed](Element::push); what the element holds back is [polled](Element::poll) when
-/// [`next_event`](Element::next_event) says so. Times never go back, and everything due before `now` is
+/// A packet is [pushed](Element::push); a packet that the element holds back is [polled](Element::poll) when
+/// [`next_event`](Element::next_event) says so. Times never go back, and every packet due before `now` is
 /// polled before a packet is pushed at `now`.
 ///
-/// `repr(u8)`: with a tag of its own a match costs four instructions; with one that is encoded in the fields
-/// of a variant it costs eleven.
+/// `repr(u8)`: with a tag of its own a match costs four instructions; with a tag that is encoded in the
+/// fields of a variant it costs eleven.
 #[derive(Debug, Clone)]
 #[repr(u8)]
 pub enum Element<T> {
-    /// A transmitter behind a queue. Boxed, since it is ten times as large as the others.
+    /// A transmitter behind a queue. Boxed, since a link is ten times as large as the other elements.
     Link(Box<Link<T>>),
-    /// Propagation that keeps the order.
+    /// A line with propagation that keeps the order.
     DelayLine(DelayLine<T>),
-    /// Propagation with jitter that does not keep the order.
+    /// A line with jitter that does not keep the order.
     ReorderingLine(ReorderingLine<T>),
-    /// Delays a share of the packets, which the others overtake.
+    /// An element that delays a share of the packets, which the others overtake.
     Reordering(Reordering<T>),
-    /// Copies a share of the packets that leave a link.
+    /// An element that copies a share of the packets that leave a link.
     Duplication(Duplication),
-    /// Loses a share of the packets.
+    /// An element that loses a share of the packets.
     Loss(Loss),
-    /// Drops packets by their number. Boxed, since it is larger than the others.
+    /// An element that drops packets by their number. Boxed, since it is larger than other elements.
     SelectiveDrop(Box<SelectiveDrop>),
 }
 
-/// What an element does with a packet that is pushed.
+/// The decision of an element on a packet that is pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// It holds the packet until that is polled.
+    /// The element holds the packet until it is polled.
     Held,
-    /// It lets the packet go on at once.
+    /// The element lets the packet go on at once.
     Passed,
-    /// It lets the packet go on at once, and a copy with it.
+    /// The element lets the packet go on at once, and a copy with it.
     Duplicated,
-    /// It drops or loses the packet.
+    /// The element drops or loses the packet.
     Dropped,
 }
 
-/// Not inlined: most scenarios have none.
+/// Applies drops by number. Not inlined: most scenarios have no such drops.
 #[cold]
 fn select<T: Payload>(drop: &mut SelectiveDrop, now: Nanos, packet: &Packet<T>) -> Pushed {
     match drop.drops(now, packet.payload.content()) {
@@ -92,7 +92,7 @@ impl<T: Payload> Element<T> {
         }
     }
 
-    /// When to poll next; `Nanos::MAX`: it holds nothing.
+    /// The time to poll next; `Nanos::MAX`: the element holds no packet.
     #[inline]
     pub fn next_event(&self) -> Nanos {
         match self {
@@ -105,7 +105,7 @@ impl<T: Payload> Element<T> {
         .unwrap_or(Nanos::MAX)
     }
 
-    /// The next packet that has left by `now`, or that a link has dropped; call until `None`.
+    /// Returns the next packet that has left by `now`, or that a link has dropped; call until `None`.
     #[inline]
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
         match self {
@@ -117,7 +117,7 @@ impl<T: Payload> Element<T> {
         }
     }
 
-    /// Packets that were pushed and not yet polled.
+    /// Number of packets that were pushed and not yet polled.
     pub fn len(&self) -> usize {
         match self {
             Element::Link(link) => link.len(),
@@ -128,7 +128,7 @@ impl<T: Payload> Element<T> {
         }
     }
 
-    /// True if there are none.
+    /// True if there are no such packets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

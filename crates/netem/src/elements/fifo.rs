@@ -13,28 +13,29 @@ use crate::meters::schedule::Schedule;
 use crate::packet::Packet;
 use crate::time::Nanos;
 
-/// What a [`Fifo`] keeps of a packet, for its meter. A deep queue holds a million packets, so this takes half
-/// a cache line.
+/// The part of a packet that a [`Fifo`] keeps for its meter. A deep queue holds a million packets, so the
+/// part takes half a cache line.
 #[derive(Debug, Clone)]
 struct Held {
     starts: Nanos,
     departs: Nanos,
     waited_ns: Nanos,
     flow: u32,
-    /// Its length, with [`LOST`] set if it is lost.
+    /// Length of the packet, with [`LOST`] set if the packet is lost.
     bytes: u32,
 }
 
-/// When a packet leaves a [`Fifo`].
+/// The departure of a packet from a [`Fifo`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
-    /// When its last bit leaves.
+    /// Time when the packet's last bit leaves.
     pub at: Nanos,
-    /// How long it waits before its first bit leaves.
+    /// Time that the packet waits before its first bit leaves.
     pub waited_ns: Nanos,
 }
 
-/// The packet does not arrive: it is lost behind the queue. Lengths are below this bit.
+/// Bit of a packet's length: the packet does not arrive, since it is lost behind the queue. Lengths are below
+/// this bit.
 const LOST: u32 = 1 << 31;
 
 const _: () = assert!(size_of::<Held>() == 32);
@@ -50,25 +51,25 @@ impl Held {
 #[derive(Debug, Clone)]
 struct Gate {
     state: RedState,
-    /// Since when the wire is idle, or when it will be if no packet arrives.
+    /// Time since when the wire is idle, or when it will be if no packet arrives.
     idle_since: Nanos,
 }
 
 /// A queue that keeps the order of packets.
 ///
-/// A packet's departure is known when it arrives, since no other can overtake it. The queue returns the
-/// departure then, and does not keep the packet, only what its meter has yet to count. A caller that needs
-/// the packet at its departure keeps it, as [`Link`](crate::Link) does.
+/// A packet's departure is known when it arrives, since no other packet can overtake it. The queue returns
+/// the departure on arrival, and does not keep the packet, only the part that its meter has yet to count. A
+/// caller that needs the packet at its departure keeps it, as [`Link`](crate::Link) does.
 ///
-/// The limit is on packets that *wait*. A packet whose transmission has begun has left the queue, as on Linux
-/// when the device has taken it from a bfifo. It neither counts against the limit nor belongs to the backlog.
-/// An arriving packet is dropped when the backlog and itself exceed the limit. A packet that finds the
-/// transmitter idle does not wait and is never dropped for lack of room.
+/// The limit covers packets that *wait*. A packet whose transmission has begun has left the queue, as on
+/// Linux when the device has taken it from a bfifo. Such a packet neither counts against the limit nor
+/// belongs to the backlog. An arriving packet is dropped when the backlog and itself exceed the limit. A
+/// packet that finds the transmitter idle does not wait and is never dropped for lack of room.
 #[derive(Debug, Clone)]
 pub struct Fifo {
     transmitter: Transmitter,
     limit: Limit,
-    /// A packet that finds a longer backlog is marked, if it is ECN-capable.
+    /// Backlog above which an arriving packet is marked, if it is ECN-capable.
     mark_above: Option<Limit>,
     red: Option<Box<Gate>>,
     /// Packets that the meter has not counted, in order of departure. Some may have departed.
@@ -81,12 +82,12 @@ pub struct Fifo {
     meter: LinkMeter,
 }
 
-/// Departures that an arrival counts at most: more than one, so that the uncounted do not pile up, and few,
-/// so that no arrival is slow.
+/// Most departures that an arrival counts: more than one, so that the uncounted do not pile up, and few, so
+/// that no arrival is slow.
 const COUNTED_PER_ARRIVAL: usize = 2;
 
 impl Fifo {
-    /// A queue that holds up to `limit`, shared by `flows` flows and metered by `schedule`.
+    /// Returns a queue that holds up to `limit`, shared by `flows` flows and metered by `schedule`.
     pub fn new(transmitter: Transmitter, limit: Limit, flows: usize, schedule: Schedule) -> Self {
         Fifo {
             transmitter,
@@ -101,13 +102,13 @@ impl Fifo {
         }
     }
 
-    /// The same queue with a threshold: ECN-capable packets that find a backlog above `limit` are marked.
+    /// Adds a threshold: ECN-capable packets that find a backlog above `limit` are marked.
     #[must_use]
     pub fn with_marking_above(self, limit: Limit) -> Self {
         Fifo { mark_above: Some(limit), ..self }
     }
 
-    /// The same queue under RED, which decides on arrival. Packet by packet this is the same as
+    /// Adds RED, which decides on arrival. Packet by packet the queue behaves like
     /// [`AqmQueue`](crate::AqmQueue) with RED, for a transmitter that is a wire.
     #[must_use]
     pub fn with_red(self, settings: Red, random: Random) -> Self {
@@ -117,9 +118,9 @@ impl Fifo {
         Fifo { red: Some(Box::new(gate)), ..self }
     }
 
-    /// Enqueues a packet and returns when it leaves; `None`: it was dropped. The packet may be marked.
-    /// `is_lost` is called with its departure once it is enqueued: a packet that is lost behind the queue
-    /// uses the transmitter like others. Times must not go back.
+    /// Enqueues a packet and returns its departure; `None`: the packet was dropped. The packet may be marked.
+    /// `is_lost` is called with the departure once the packet is enqueued: a packet that is lost behind the
+    /// queue uses the transmitter like others. Times must not go back.
     #[inline]
     pub fn transit<T>(
         &mut self,
@@ -158,8 +159,8 @@ impl Fifo {
     }
 
     /// Enqueues `pkts` packets of a flow and passes the departure time of each to `leaves`. False: nothing
-    /// was enqueued, since a packet might be dropped or marked; [`transit`](Fifo::transit) decides that one
-    /// by one.
+    /// was enqueued, since a packet might be dropped or marked; [`transit`](Fifo::transit) decides on each
+    /// packet.
     #[inline]
     pub(crate) fn transit_burst(
         &mut self,
@@ -189,7 +190,8 @@ impl Fifo {
         true
     }
 
-    /// Counts departures before `pkts` packets arrive; all of them if a boundary of the schedule has passed.
+    /// Counts departures before `pkts` packets arrive; all departures if a boundary of the schedule has
+    /// passed.
     #[inline]
     fn count_before(&mut self, now: Nanos, pkts: usize) {
         if self.meter.next_boundary() <= now {
@@ -199,8 +201,8 @@ impl Fifo {
         }
     }
 
-    /// RED's decision, then the limit, then the mark. An empty queue accepts any packet, as disciplines do.
-    /// `None`: the packet was dropped.
+    /// Decides on a packet: by RED, then by the limit, then by the mark. An empty queue accepts any packet,
+    /// as disciplines do. `None`: the packet was dropped.
     #[inline]
     fn enters_red<T>(&mut self, now: Nanos, starts: Nanos, packet: &mut Packet<T>) -> Option<()> {
         self.begin(now);
@@ -307,7 +309,7 @@ impl Fifo {
         self.meter.summary(name, self.transmitter.rate_bps(), self.transmitter.capacity_bits(from, to))
     }
 
-    /// What has been measured so far.
+    /// The measurements so far.
     pub fn meter(&self) -> &LinkMeter {
         &self.meter
     }

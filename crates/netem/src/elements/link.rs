@@ -1,4 +1,4 @@
-//! A link: a policer if there is one, a queue with a transmitter, and random loss behind it.
+//! A link: an optional policer, a queue with a transmitter, and random loss behind it.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use crate::meters::link_meter::LinkMeter;
 use crate::packet::{Departed, Fate, Packet};
 use crate::time::Nanos;
 
-/// A queue with what may happen to packets before and behind it.
+/// A queue with its transmitter, policer and random loss.
 ///
-/// A packet that the policer drops counts like one that the queue drops. A packet that is lost behind the
-/// queue has waited for the link and used it, like a frame with bit errors.
+/// A packet that the policer drops counts like a packet that the queue drops. A packet that is lost behind
+/// the queue has waited for the link and used it, like a frame with bit errors.
 #[derive(Debug, Clone)]
 pub struct Link<T> {
     policer: Option<Box<Policer>>,
@@ -23,61 +23,61 @@ pub struct Link<T> {
     queue: Queue<T>,
 }
 
-/// The two kinds of queue. Both measure alike.
+/// The two kinds of queue, which measure alike.
 #[derive(Debug, Clone)]
 enum Queue<T> {
-    /// Departures are known on arrival.
+    /// A FIFO: departures are known on arrival.
     Fifo {
         fifo: Fifo,
         /// Packets that will be polled, in order of departure.
         carried: VecDeque<Departed<T>>,
     },
-    /// A discipline decides when the link is free.
+    /// An AQM queue: a discipline decides when the link is free.
     Aqm(Box<AqmQueue<T>>),
 }
 
-/// What becomes of a packet on a link.
+/// The departure of a packet from a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transit {
-    /// When its last bit leaves.
+    /// Time when the packet's last bit leaves.
     pub at: Nanos,
-    /// How long it waits before its first bit leaves.
+    /// Time that the packet waits before its first bit leaves.
     pub waited_ns: Nanos,
-    /// How it leaves.
+    /// The packet's fate.
     pub fate: Fate,
 }
 
 impl<T: Copy> Link<T> {
-    /// A link with a FIFO, without policer and random loss.
+    /// Returns a link with a FIFO, without policer and random loss.
     pub fn new(fifo: Fifo) -> Self {
         Link { policer: None, loss: Loss::never(), queue: Queue::Fifo { fifo, carried: VecDeque::new() } }
     }
 
-    /// A link with an AQM queue, without policer and random loss.
+    /// Returns a link with an AQM queue, without policer and random loss.
     pub fn with_aqm(queue: AqmQueue<T>) -> Self {
         Link { policer: None, loss: Loss::never(), queue: Queue::Aqm(Box::new(queue)) }
     }
 
-    /// The same link with a policer before its queue.
+    /// Adds a policer before the queue.
     #[must_use]
     pub fn with_policer(self, policer: Policer) -> Self {
         Link { policer: Some(Box::new(policer)), ..self }
     }
 
-    /// The same link with random loss behind its queue.
+    /// Adds random loss behind the queue.
     #[must_use]
     pub fn with_loss(self, loss: Loss) -> Self {
         Link { loss, ..self }
     }
 
-    /// Does [`Link::transit`] work? It does if all departures are known on arrival. Otherwise packets
-    /// must be pushed and polled.
+    /// Does [`Link::transit`] work? It works if all departures are known on arrival. Otherwise packets must
+    /// be pushed and polled.
     pub fn has_fast_path(&self) -> bool {
         matches!(self.queue, Queue::Fifo { .. })
     }
 
     /// Takes a packet that will not be polled and returns its departure, which may be in the future. The
-    /// packet may be marked. `None`: it was dropped, as is every packet on a link [without a fast
+    /// packet may be marked. `None`: the packet was dropped, as is every packet on a link [without a fast
     /// path](Link::has_fast_path).
     #[inline]
     pub fn transit<P>(&mut self, now: Nanos, packet: &mut Packet<P>) -> Option<Transit> {
@@ -101,8 +101,8 @@ impl<T: Copy> Link<T> {
     }
 
     /// Takes `pkts` packets of a flow that will not be polled and passes the departure time of each to
-    /// `leaves`. False: nothing has happened, since one of them might be dropped, marked or lost;
-    /// [`transit`](Link::transit) decides that one by one.
+    /// `leaves`. False: nothing has happened, since a packet might be dropped, marked or lost;
+    /// [`transit`](Link::transit) decides on each packet.
     #[inline]
     pub fn transit_burst(
         &mut self,
@@ -146,7 +146,7 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// When to poll next.
+    /// The time to poll next.
     #[inline]
     pub fn next_event(&self) -> Option<Nanos> {
         match &self.queue {
@@ -155,8 +155,8 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// The next pushed packet that has departed by `now`, lost or not, or that the queue has dropped; call
-    /// until `None`.
+    /// Returns the next pushed packet that has departed by `now`, lost or not, or that the queue has dropped;
+    /// call until `None`.
     #[inline]
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
         match &mut self.queue {
@@ -185,7 +185,7 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// Packets that were pushed and not yet polled.
+    /// Number of packets that were pushed and not yet polled.
     pub fn len(&self) -> usize {
         match &self.queue {
             Queue::Fifo { carried, .. } => carried.len(),
@@ -193,12 +193,12 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// True when there are none.
+    /// True when there are no such packets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Backlog in bytes, at `now`; of an AQM queue, after its last event.
+    /// Backlog in bytes, at `now`; for an AQM queue, after its last event.
     pub fn backlog_bytes(&mut self, now: Nanos) -> u64 {
         match &mut self.queue {
             Queue::Fifo { fifo, .. } => fifo.backlog_bytes(now),
@@ -223,7 +223,7 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// What has been measured so far.
+    /// The measurements so far.
     pub fn meter(&self) -> &LinkMeter {
         match &self.queue {
             Queue::Fifo { fifo, .. } => fifo.meter(),
@@ -231,7 +231,8 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// How long bursts of loss of a number of packets lasted in the whole run; `None`: it has no such loss.
+    /// Lengths of the bursts of loss of a number of packets in the whole run; `None`: the link has no such
+    /// loss.
     pub fn loss_bursts(&self) -> Option<LossBursts> {
         self.loss.bursts()
     }
@@ -267,7 +268,7 @@ mod tests {
         Link::new(Fifo::new(wire, Limit::Bytes(limit_bytes), 1, schedule))
     }
 
-    /// When its last bit will be out, if it is let in.
+    /// Returns the time when the last bit of a packet leaves, if the link accepts the packet.
     fn departs(link: &mut Link<u32>, now: Nanos, packet: Packet<u32>) -> Result<Nanos, Packet<u32>> {
         link.push(now, packet)?;
         let Queue::Fifo { carried, .. } = &link.queue else { unreachable!("these are FIFOs") };

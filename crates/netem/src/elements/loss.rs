@@ -5,12 +5,12 @@ use fairpace_scenario::{Burst, BurstLength, Random, WHOLE_PPB, ns};
 
 use crate::time::{Nanos, SECOND};
 
-/// Decides which packets are lost.
+/// The model that decides which packets are lost.
 ///
 /// Independent losses are Bernoulli trials. Bursts of packets follow Gilbert's chain ("Capacity of a
 /// burst-noise channel", Bell System Technical Journal, 1960): in its good state no packet is lost, in its
-/// bad state a fixed share; the state may change after each packet. With losses in the good state too it is
-/// Elliott's chain ("Estimates of error rates for codes on burst-noise channels", ibid., 1963).
+/// bad state a fixed share; the state may change after each packet. With losses in the good state, too, the
+/// chain is Elliott's ("Estimates of error rates for codes on burst-noise channels", ibid., 1963).
 ///
 /// Bursts of a time are the same two states in continuous time: the state changes whether packets are sent or
 /// not.
@@ -20,7 +20,7 @@ pub struct Loss {
     random: Random,
 }
 
-/// The chains are boxed: they are larger than what every link and every connection has.
+/// The models of loss. The chains are boxed: they are larger than the other parts of a link or a connection.
 #[derive(Debug, Clone)]
 enum Model {
     Never,
@@ -47,13 +47,13 @@ impl Shares {
 #[derive(Debug, Clone)]
 struct InPackets {
     shares: Shares,
-    /// Probability of a change after a packet, in 2^-64: to the bad state, and to the good state.
+    /// Probabilities of a change after a packet, in 2^-64: to the bad state, and to the good state.
     worse: u64,
     better: u64,
     is_bad: bool,
-    /// When the first packet of this bad period left.
+    /// Time when the first packet of this bad period left.
     bad_since: Option<Nanos>,
-    /// The longest bad period, ns; and the periods longer than `long_ns`.
+    /// Length of the longest bad period, ns; and the number of periods longer than `long_ns`.
     longest_ns: Nanos,
     long: u64,
     long_ns: Nanos,
@@ -73,7 +73,7 @@ impl InPackets {
         lost
     }
 
-    /// The bad period ends at `now`, or the run does.
+    /// Ends the bad period at `now`, also at the end of the run.
     fn ends(&mut self, now: Nanos) {
         let Some(since) = self.bad_since.take() else { return };
         let lasted_ns = now.saturating_sub(since);
@@ -87,21 +87,21 @@ impl InPackets {
 /// mean times.
 ///
 /// Its stationary distribution is B / (B + G) for the bad state and G / (B + G) for the good one. A packet
-/// that finds it so is lost with a probability of p = (B x in + G x out) / (B + G), where "in" and "out" are
-/// the shares of packets lost in either state. So G = B (in - p) / (p - out).
+/// that finds this distribution is lost with a probability of p = (B x in + G x out) / (B + G), where "in"
+/// and "out" are the shares of packets lost in either state. So G = B (in - p) / (p - out).
 ///
-/// Only its state at the times of packets matters. Time t after a state that was bad with a probability of q
-/// (0 or 1) it is bad with b + (q - b) exp(-t / B - t / G), where b = B / (B + G) (Tijms, "A First Course in
-/// Stochastic Models", Wiley 2003, example 4.5.1). The state is drawn from this at each packet, so a long
-/// pause costs no more than a short one.
+/// Only the state at the times of packets matters. Time t after a state that was bad with a probability of q
+/// (0 or 1), the state is bad with b + (q - b) exp(-t / B - t / G), where b = B / (B + G) (Tijms, "A First
+/// Course in Stochastic Models", Wiley 2003, example 4.5.1). The state is drawn from this at each packet, so
+/// a long pause costs no more than a short one.
 #[derive(Debug, Clone)]
 struct InTime {
     shares: Shares,
-    /// Probability of the bad state, whatever it was long ago.
+    /// Probability of the bad state, independent of a state long ago.
     bad_share: f64,
-    /// 1/B + 1/G, per ns.
+    /// Rate of the exponential, 1/B + 1/G, per ns.
     rate_per_ns: f64,
-    /// When the state was drawn last, and what it was.
+    /// Time when the state was drawn last, and the state.
     drawn: Nanos,
     is_bad: bool,
 }
@@ -118,13 +118,13 @@ impl InTime {
     }
 }
 
-/// Why no chain has the requested values.
+/// Error: requested values that no chain has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ImpossibleLoss {
     /// The mean loss is not below the loss in bursts.
     #[error("the mean loss must be less than the loss within bursts")]
     MoreThanInBursts,
-    /// The mean loss is not above the loss between bursts, so there would be no bursts.
+    /// The mean loss is not above the loss between bursts, so the model would have no bursts.
     #[error("the mean loss must be more than the loss outside of bursts")]
     LessThanOutside,
     /// Good periods would have to be shorter than one packet.
@@ -135,16 +135,16 @@ pub enum ImpossibleLoss {
 }
 
 impl Loss {
-    /// No loss.
+    /// Returns a model without loss.
     pub fn never() -> Self {
         Loss { model: Model::Never, random: Random::new(0) }
     }
 
-    /// Loses `mean_ppb` billionths of all packets: independently, or in bursts. Bursts of packets that last
-    /// longer than `long_ns` are counted.
+    /// Returns a model that loses `mean_ppb` billionths of all packets: independently, or in bursts. Bursts
+    /// of packets that last longer than `long_ns` are counted.
     ///
     /// # Errors
-    /// As [`Loss::gilbert_elliott`].
+    /// The errors of [`Loss::gilbert_elliott`].
     pub fn new(
         mean_ppb: u64,
         burst: Option<Burst>,
@@ -157,13 +157,15 @@ impl Loss {
         }
     }
 
-    /// Loses each packet with a probability of `ppb` billionths, independently of others.
+    /// Returns a model that loses each packet with a probability of `ppb` billionths, independently of other
+    /// packets.
     pub fn independent(ppb: u64, random: Random) -> Self {
         let model = if ppb == 0 { Model::Never } else { Model::Independent { ppb } };
         Loss { model, random }
     }
 
-    /// Loses `mean_ppb` billionths of all packets, more of them within bursts than between.
+    /// Returns a model that loses `mean_ppb` billionths of all packets, more of them within bursts than
+    /// between.
     ///
     /// # Errors
     /// [`ImpossibleLoss`], when no chain has these values.
@@ -212,10 +214,9 @@ impl Loss {
         Ok(Loss { model, random })
     }
 
-    /// From when on a burst of packets is long, ns: its length is no longer the path's, but that of timeouts,
-    /// in which a sender that has backed off sends few packets. At full rate a burst is over within some
-    /// round trips; 10 of them leave room for a recovery, and 1 s is the first timeout of RFC 6298, section
-    /// 2.
+    /// Least length of a long burst of packets, ns: timeouts decide its length instead of the path, since a
+    /// sender that has backed off sends few packets. At full rate a burst is over within some round trips; 10
+    /// of them leave room for a recovery, and 1 s is the first timeout of RFC 6298, section 2.
     pub fn long_burst_ns(rtt_ns: Nanos) -> Nanos {
         (10 * rtt_ns).max(SECOND)
     }
@@ -225,13 +226,13 @@ impl Loss {
         self.random = Random::new(seed);
     }
 
-    /// Can it lose any packet?
+    /// Can the model lose any packet?
     #[inline]
     pub fn is_possible(&self) -> bool {
         !matches!(self.model, Model::Never)
     }
 
-    /// Is the next packet lost, which passes at `now`? Times must not go back.
+    /// Is the next packet, which passes at `now`, lost? Times must not go back.
     #[inline]
     pub fn loses(&mut self, now: Nanos) -> bool {
         match self.model {
@@ -250,14 +251,14 @@ impl Loss {
         }
     }
 
-    /// The run ends at `now`, and with it a bad period.
+    /// Ends the run at `now`, and with it a bad period.
     pub fn finish(&mut self, now: Nanos) {
         if let Model::InPackets(chain) = &mut self.model {
             chain.ends(now);
         }
     }
 
-    /// How long bursts of packets lasted; `None`: there are none.
+    /// Lengths of the bursts of packets; `None`: the model has no such bursts.
     pub fn bursts(&self) -> Option<LossBursts> {
         let Model::InPackets(chain) = &self.model else { return None };
         Some(LossBursts { longest_s: chain.longest_ns as f64 / SECOND as f64, long: chain.long })
@@ -288,7 +289,7 @@ mod tests {
         fates.iter().filter(|lost| **lost).count() as f64 / fates.len() as f64
     }
 
-    /// Lengths of runs of lost packets.
+    /// Returns the lengths of runs of lost packets.
     fn runs(fates: &[bool]) -> Vec<usize> {
         fates.split(|lost| !lost).map(<[bool]>::len).filter(|n| *n > 0).collect()
     }
@@ -379,7 +380,7 @@ mod tests {
         assert!((rate / (out + worse) - 1.0).abs() < 0.05, "{rate}");
     }
 
-    /// Bursts of a time of 1 ms on average.
+    /// Mean length of a burst of a time: 1 ms.
     const MEAN_NS: Nanos = 1_000_000;
 
     fn in_time(mean_ppb: u64, inside_ppb: u64, outside_ppb: u64, seed: u64) -> Loss {
@@ -388,7 +389,7 @@ mod tests {
         Loss::gilbert_elliott(mean_ppb, burst, SECOND, Random::new(seed)).unwrap()
     }
 
-    /// Fates of `n` packets at these distances, in turn.
+    /// Returns the fates of `n` packets at these distances, in turn.
     fn at_distances(mut loss: Loss, gaps: &[Nanos], n: usize) -> Vec<bool> {
         let mut now = 0;
         let mut next = |gap: &Nanos| {
@@ -402,8 +403,8 @@ mod tests {
         // some 200,000 draws each
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// However packets are spaced, the share of lost ones is the mean, and two of them are lost together
-        /// as the state of the line at one time depends on that at another.
+        /// Whatever the distances of packets, the share of lost packets is the mean, and the loss of two
+        /// packets is correlated as the states of the line at their times are.
         #[test]
         fn bursts_of_a_time_have_the_mean_loss_and_the_memory_of_their_rates(
             mean_ppb in PERCENT..20 * PERCENT,
@@ -442,9 +443,9 @@ mod tests {
             prop_assert!((both - expected).abs() < 5.0 * deviation, "{both} of {expected} +- {deviation}");
         }
 
-        /// A bad period lasts as long as it should, whatever share of the time is bad. Seen by packets at
-        /// distances of g, a run of bad states has 1 / (1 - P) packets on average, where P is the probability
-        /// that a bad line is bad g later; so B follows from the mean of the runs.
+        /// The mean length of a bad period is the configured one, whatever share of the time is bad. Seen by
+        /// packets at distances of g, a run of bad states has 1 / (1 - P) packets on average, where P is the
+        /// probability that a bad line is bad g later; so B follows from the mean of the runs.
         #[test]
         fn a_bad_period_lasts_the_configured_time(
             mean_ppb in PERCENT..50 * PERCENT,

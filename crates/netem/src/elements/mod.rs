@@ -1,4 +1,4 @@
-//! What packets pass on their way, and its parts.
+//! Elements that packets pass on their way, and their parts.
 //!
 //! An element takes packets and returns them later, or drops, duplicates or reorders them: [`element`] has
 //! the list. A [`link`] has a queue ([`fifo`], or [`aqm_queue`] with a discipline of [`aqm`](crate::aqm)), a

@@ -2,23 +2,24 @@
 
 use crate::time::{Nanos, SECOND};
 
-/// A token bucket, as Linux's act_police. It fills at a rate up to a burst and begins full. A packet conforms
-/// if there are tokens for its bytes, and takes them. A packet that is dropped takes none.
+/// A token bucket, as in Linux's act_police. The bucket fills at a rate up to a burst and begins full. A
+/// packet conforms if there are tokens for its bytes, and takes them. A packet that is dropped takes no
+/// tokens.
 #[derive(Debug, Clone)]
 pub struct Policer {
     rate_bps: u64,
-    /// Tokens in bits x ns per s, so that no fraction is lost.
+    /// Most tokens, in bits x ns per s, so that no fraction is lost.
     most: u128,
     tokens: u128,
     /// The time up to which the bucket has been filled.
     filled: Nanos,
 }
 
-/// One byte in the unit of the tokens.
+/// Tokens of a byte.
 const BYTE: u128 = 8 * SECOND as u128;
 
 impl Policer {
-    /// A bucket that fills at `rate_bps` bits per second and holds `burst_bytes`.
+    /// Returns a bucket that fills at `rate_bps` bits per second and holds `burst_bytes`.
     pub fn new(rate_bps: u64, burst_bytes: u64) -> Self {
         let most = u128::from(burst_bytes) * BYTE;
         Policer { rate_bps, most, tokens: most, filled: 0 }
@@ -72,7 +73,7 @@ mod tests {
     }
 
     proptest! {
-        /// No interval gets more than the burst and what fills up meanwhile.
+        /// In no interval more bytes conform than the burst and the bytes that fill up in the interval.
         #[test]
         fn no_interval_gets_more_than_burst_and_rate(
             rate in 1_000u64..1_000_000_000,

@@ -5,24 +5,24 @@ use fairpace_scenario::Random;
 use crate::elements::wifi::Wifi;
 use crate::time::Nanos;
 
-/// Computes when a packet that enters arrives. It keeps the order: when the delay falls, packets catch up
-/// with those ahead, but do not overtake them.
+/// The state that gives the arrival time of each packet that enters. The order is kept: when the delay falls,
+/// packets catch up with those ahead, but do not overtake them.
 #[derive(Debug, Clone)]
 pub struct Propagation {
     delay_ns: Nanos,
-    /// Before this time it only delays; 0 from the first step on.
+    /// Time before which the delay is all there is; 0 from the first step on.
     plain_until: Nanos,
     last: Nanos,
-    /// What few have, kept apart so that the others stay small.
+    /// Settings of few paths, kept apart so that the other paths stay small.
     more: Option<Box<More>>,
 }
 
 #[derive(Debug, Clone)]
 struct More {
-    /// Later delays: from when on, and the delay.
+    /// Later delays: each a time and the delay from then on.
     steps: Vec<(Nanos, Nanos)>,
     next_step: usize,
-    /// What is added to the delay.
+    /// Largest random extra delay.
     jitter_ns: Nanos,
     aggregation_ns: Nanos,
     wifi: Option<Wifi>,
@@ -30,12 +30,12 @@ struct More {
 }
 
 impl Propagation {
-    /// Propagation that takes `delay_ns`.
+    /// Returns a propagation that takes `delay_ns`.
     pub fn new(delay_ns: Nanos) -> Self {
         Propagation { delay_ns, plain_until: Nanos::MAX, last: 0, more: None }
     }
 
-    /// The same with other delays from given times on, which must grow.
+    /// Adds other delays from given times on, which must grow.
     #[must_use]
     pub fn with_delays(mut self, steps: Vec<(Nanos, Nanos)>) -> Self {
         debug_assert!(steps.is_sorted_by(|a, b| a.0 < b.0));
@@ -46,9 +46,9 @@ impl Propagation {
         self
     }
 
-    /// The same with a random extra delay from 0 to `jitter_ns`, uniformly distributed. Packets are then
-    /// held until the next multiple of `aggregation_ns` (0: they are not held), as by a radio link that
-    /// aggregates frames.
+    /// Adds a random extra delay from 0 to `jitter_ns`, uniformly distributed. Packets are then held until
+    /// the next multiple of `aggregation_ns` (0: they are not held), as by a radio link that aggregates
+    /// frames.
     #[must_use]
     pub fn with_jitter(mut self, jitter_ns: Nanos, aggregation_ns: Nanos, random: Random) -> Self {
         if jitter_ns > 0 || aggregation_ns > 0 {
@@ -59,7 +59,7 @@ impl Propagation {
         self
     }
 
-    /// The same with the random extra delay of a packet on Wi-Fi, of this mean.
+    /// Adds the random extra delay of a packet on Wi-Fi, with this mean.
     #[must_use]
     pub fn with_wifi(mut self, mean_ns: Nanos, random: Random) -> Self {
         self.plain_until = 0;
@@ -96,18 +96,18 @@ impl Propagation {
         coming.take_while(|step| step.0 <= at).last().map_or(self.delay_ns, |step| step.1)
     }
 
-    /// The shortest of all its delays, without jitter, ns.
+    /// The shortest delay at any time, without jitter, ns.
     pub fn least_ns(&self) -> Nanos {
         let steps = self.more.iter().flat_map(|more| &more.steps);
         steps.map(|(_, delay_ns)| *delay_ns).fold(self.delay_ns, Nanos::min)
     }
 
-    /// Its delay in ns, if that never changes and nothing is added.
+    /// The delay in ns; `None` if it changes or if anything is added to it.
     pub fn constant_delay_ns(&self) -> Option<Nanos> {
         self.more.is_none().then_some(self.delay_ns)
     }
 
-    /// When a packet that enters at `now` leaves. Times must not go back.
+    /// Returns the time when a packet that enters at `now` leaves. Times must not go back.
     #[inline]
     pub fn enter(&mut self, now: Nanos) -> Nanos {
         self.last = if now < self.plain_until { now + self.delay_ns } else { self.enter_in_order(now) };
@@ -204,8 +204,8 @@ mod tests {
         assert_eq!([0, 6, 7, 8, 17, 18].map(|now| propagation.enter(now)), [10, 10, 10, 20, 20, 30]);
     }
 
-    /// At 10 Mbit/s a packet comes every 1.2 ms. With one of 15 retransmitted for 90 ms on average, others
-    /// wait behind it and arrive with it.
+    /// At 10 Mbit/s a packet comes every 1.2 ms. With one packet of 15 retransmitted for 90 ms on average,
+    /// other packets wait behind it and arrive with it.
     #[test]
     fn packets_behind_a_retransmission_arrive_in_a_burst() {
         let mut propagation = Propagation::new(500).with_wifi(7_000_000, random());

@@ -7,7 +7,7 @@ use crate::elements::propagation::Propagation;
 use crate::packet::{Departed, Packet};
 use crate::time::Nanos;
 
-/// Delays a share of the packets by a constant time. The delayed packets keep their order.
+/// An element that delays a share of the packets by a constant time. The delayed packets keep their order.
 #[derive(Debug, Clone)]
 pub struct Reordering<T> {
     share_ppb: u64,
@@ -16,7 +16,7 @@ pub struct Reordering<T> {
 }
 
 impl<T> Reordering<T> {
-    /// Delays `share_ppb` billionths of the packets by `delay_ns`.
+    /// Returns an element that delays `share_ppb` billionths of the packets by `delay_ns`.
     pub fn new(share_ppb: u64, delay_ns: Nanos, random: Random) -> Self {
         Reordering { share_ppb, random, line: DelayLine::new(Propagation::new(delay_ns)) }
     }
@@ -33,22 +33,22 @@ impl<T> Reordering<T> {
         Ok(())
     }
 
-    /// When the next packet leaves.
+    /// The time when the next packet leaves.
     pub fn next_event(&self) -> Option<Nanos> {
         self.line.next_event()
     }
 
-    /// The next packet that has left by `now`; call until `None`.
+    /// Returns the next packet that has left by `now`; call until `None`.
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
         self.line.poll(now)
     }
 
-    /// Delayed packets that have not left.
+    /// Number of delayed packets that have not left.
     pub fn len(&self) -> usize {
         self.line.len()
     }
 
-    /// True when there are none.
+    /// True when there are no delayed packets.
     pub fn is_empty(&self) -> bool {
         self.line.is_empty()
     }

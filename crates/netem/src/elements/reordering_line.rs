@@ -8,15 +8,15 @@ use fairpace_scenario::Random;
 use crate::packet::{Departed, Fate, Packet};
 use crate::time::Nanos;
 
-/// Delays each packet by a constant and a random time, independently of others. Packets that leave at the
-/// same time keep their order.
+/// A line that delays each packet by a constant and a random time, independently of other packets. Packets
+/// that leave at the same time keep their order.
 #[derive(Debug, Clone)]
 pub struct ReorderingLine<T> {
     delay_ns: Nanos,
     jitter_ns: Nanos,
     random: Random,
     held: BinaryHeap<Reverse<Held<T>>>,
-    /// Packets that have entered.
+    /// Number of packets that have entered.
     count: u64,
 }
 
@@ -55,12 +55,12 @@ impl<T> Ord for Held<T> {
 }
 
 impl<T> ReorderingLine<T> {
-    /// A line that delays by `delay_ns`, and up to `jitter_ns` more, uniformly distributed.
+    /// Returns a line that delays by `delay_ns`, and up to `jitter_ns` more, uniformly distributed.
     pub fn new(delay_ns: Nanos, jitter_ns: Nanos, random: Random) -> Self {
         ReorderingLine { delay_ns, jitter_ns, random, held: BinaryHeap::new(), count: 0 }
     }
 
-    /// Takes a packet and returns when it will leave. Times must not go back.
+    /// Takes a packet and returns the time when it will leave. Times must not go back.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Nanos {
         let extra = self.random.below(self.jitter_ns.saturating_add(1));
         let leaves = now.saturating_add(self.delay_ns).saturating_add(extra);
@@ -69,13 +69,13 @@ impl<T> ReorderingLine<T> {
         leaves
     }
 
-    /// When the next packet leaves.
+    /// The time when the next packet leaves.
     #[inline]
     pub fn next_event(&self) -> Option<Nanos> {
         self.held.peek().map(|held| held.0.leaves)
     }
 
-    /// The next packet that has left by `now`; call until `None`.
+    /// Returns the next packet that has left by `now`; call until `None`.
     pub fn poll(&mut self, now: Nanos) -> Option<Departed<T>> {
         if self.next_event()? > now {
             return None;
@@ -84,12 +84,12 @@ impl<T> ReorderingLine<T> {
         Some(Departed { at: leaves, waited_ns: leaves - entered, fate: Fate::Delivered, packet })
     }
 
-    /// Packets on the line.
+    /// Number of packets on the line.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// True when nothing is on the line.
+    /// True when no packet is on the line.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
@@ -104,7 +104,7 @@ mod tests {
         Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload: seq }
     }
 
-    /// The packets of a line that one enters every `gap`: time of departure and number.
+    /// Returns the packets of a line that a packet enters every `gap`: time of departure and number.
     fn exits(gap: Nanos, jitter_ns: Nanos, n: u64, seed: u64) -> Vec<(Nanos, u64)> {
         let (mut line, mut left) = (ReorderingLine::new(1000, jitter_ns, Random::new(seed)), Vec::new());
         for seq in 0..n {

@@ -1,14 +1,14 @@
-//! Packets that vanish before the first link, by their number: `drop = ["data 9-10", "syn 1"]`.
+//! Drops of packets before the first link, by their number: `drop = ["data 9-10", "syn 1"]`.
 
 use fairpace_results::DropSummary;
 use fairpace_scenario::{Dropped, Drops, PacketKind};
 
 use crate::time::Nanos;
 
-/// What a packet is, as far as it is dropped by its number.
+/// Content of a packet, as far as drops by number depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Content {
-    /// Not counted: an ACK from the sender of data, a reset.
+    /// A packet that is not counted: an ACK from the sender of data, a reset.
     #[default]
     Other,
     /// A SYN of the sender of data.
@@ -17,54 +17,54 @@ pub enum Content {
     SynAck,
     /// A pure ACK of the receiver of data.
     Ack,
-    /// Data.
+    /// A packet with data.
     Data {
-        /// Where it begins in all that the connection sends, in units of [`Payload::segment_length`].
+        /// Place of the first byte in all data of the connection, in units of [`Payload::segment_length`].
         begin: u64,
-        /// Its length in the same units; at least 1.
+        /// Length of the data in the unit of `begin`; at least 1.
         length: u32,
     },
 }
 
-/// What elements ask of the payload that a driver gives packets.
+/// Functions that elements need of the payload that a driver gives packets.
 pub trait Payload: Copy {
     /// Length of a full segment of this flow in the unit of [`Content::Data`]: 1 if the driver numbers
     /// packets, the MSS if it numbers bytes.
     fn segment_length(flow: &fairpace_scenario::Flow) -> u64;
 
-    /// What the packet is.
+    /// The content of the packet.
     fn content(&self) -> Content;
 }
 
-/// Drops packets of one connection in one direction by their number.
+/// An element that drops packets of one connection in one direction by their number.
 ///
 /// Data is numbered by its place in all that the connection sends: a packet that begins in the N-th full
-/// segment is number N. It is new if it ends behind all data before it; else it is a retransmission.
+/// segment is number N. A packet is new if it ends behind all data before it; else it is a retransmission.
 #[derive(Debug, Clone)]
 pub struct SelectiveDrop {
     ranges: Vec<Range>,
     segment_length: u64,
-    /// The end of all data so far, and its last segment.
+    /// End of all data so far, and the last segment.
     data_end: u64,
     data_segments: u64,
-    /// SYNs, SYN-ACKs and ACKs so far.
+    /// Numbers of SYNs, SYN-ACKs and ACKs so far.
     syns: u64,
     syn_acks: u64,
     acks: u64,
     window: (Nanos, Nanos),
-    /// Of data and SYNs, in the measurement window.
+    /// Number of data packets and SYNs dropped in the measurement window.
     dropped_pkts: u64,
 }
 
-/// Packets that are dropped.
+/// A range of packets that are dropped.
 #[derive(Debug, Clone)]
 struct Range {
     what: Dropped,
-    /// With `twice`: which of them have been retransmitted. One bit each: whole words.
+    /// Packets of the range that have been retransmitted, with `twice`. One bit each: whole words.
     again: Box<[u64]>,
 }
 
-/// Bits in a word of [`Range::again`].
+/// Number of bits in a word of [`Range::again`].
 const WORD_BITS: u64 = 64;
 
 impl Range {
@@ -73,7 +73,7 @@ impl Range {
         Range { what, again: vec![0; pkts.div_ceil(WORD_BITS) as usize].into() }
     }
 
-    /// Place of a packet's bit: word, and bit within it.
+    /// Returns the place of a packet's bit: word, and bit within it.
     fn bit(&self, number: u64) -> (usize, u64) {
         let index = number - self.what.first;
         ((index / WORD_BITS) as usize, 1 << (index % WORD_BITS))
@@ -84,7 +84,7 @@ impl Range {
         self.again.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
-    /// A packet is retransmitted. True: for the first time, and this is to be dropped.
+    /// Records a retransmission. True: the first retransmission of the packet, which is to be dropped.
     fn is_first_retransmission(&mut self, number: u64) -> bool {
         let (word, bit) = self.bit(number);
         let Some(bits) = self.again.get_mut(word) else { return false };
@@ -95,13 +95,13 @@ impl Range {
 }
 
 impl SelectiveDrop {
-    /// What the sender of data sends.
+    /// Kinds of packets that the sender of data sends.
     pub const FORWARD: [PacketKind; 2] = [PacketKind::Syn, PacketKind::Data];
-    /// What the receiver of data sends.
+    /// Kinds of packets that the receiver of data sends.
     pub const BACK: [PacketKind; 2] = [PacketKind::SynAck, PacketKind::Ack];
 
-    /// The packets of `drops` of these kinds, those of one direction; `None`: there are none.
-    /// `segment_length`: see [`Payload::segment_length`].
+    /// Returns an element for the packets of `drops` that have these kinds, the kinds of one direction;
+    /// `None`: there are no such packets. `segment_length`: see [`Payload::segment_length`].
     pub fn new(
         drops: &Drops,
         kinds: [PacketKind; 2],
@@ -123,7 +123,7 @@ impl SelectiveDrop {
         })
     }
 
-    /// Is this packet dropped, which comes at `now`?
+    /// Is this packet, which comes at `now`, dropped?
     pub fn drops(&mut self, now: Nanos, content: Content) -> bool {
         let is_dropped = match content {
             Content::Other => return false,
@@ -161,19 +161,19 @@ impl SelectiveDrop {
         self.find(kind, number).is_some()
     }
 
-    /// The range with this packet. Ranges are in order and disjoint.
+    /// Returns the range with this packet. Ranges are in order and disjoint.
     fn find(&mut self, kind: PacketKind, number: u64) -> Option<&mut Range> {
         let at = self.ranges.partition_point(|range| (range.what.kind, range.what.last) < (kind, number));
         let range = self.ranges.get_mut(at)?;
         (range.what.kind == kind && range.what.first <= number).then_some(range)
     }
 
-    /// Data packets and SYNs that were dropped in the measurement window.
+    /// Number of data packets and SYNs that were dropped in the measurement window.
     pub fn dropped_pkts(&self) -> u64 {
         self.dropped_pkts
     }
 
-    /// What has been dropped, and what has not been sent, is added to `summary`.
+    /// Adds the packets that have been dropped, and those that have not been sent, to `summary`.
     pub fn report(&self, summary: &mut DropSummary) {
         for range in &self.ranges {
             let what = range.what;

@@ -1,4 +1,4 @@
-//! When packets leave: a wire whose rate may change, a token bucket, or recorded opportunities.
+//! Departure times of packets: a wire whose rate may change, a token bucket, or recorded opportunities.
 
 use std::sync::Arc;
 
@@ -6,9 +6,10 @@ use fairpace_scenario::OPPORTUNITY_BYTES;
 
 use crate::time::{MS, Nanos, SECOND};
 
-/// Sends one packet after the other and computes when each has left, as soon as it is known to be next.
+/// A transmitter: it sends one packet after the other and computes when each has left, as soon as the packet
+/// is known to be next.
 ///
-/// It has no queue and does not remember packets: the caller decides which packet is next.
+/// A transmitter has no queue and does not remember packets: the caller decides which packet is next.
 #[derive(Debug, Clone)]
 pub struct Transmitter {
     kind: Kind,
@@ -22,42 +23,43 @@ enum Kind {
 }
 
 impl Transmitter {
-    /// A wire of `rate_bps` bits per second; 0 is taken as 1. The fraction of a nanosecond is carried from
-    /// packet to packet, so a busy wire has exactly its rate; a departure time is the exact one rounded down.
+    /// Returns a wire of `rate_bps` bits per second; 0 is taken as 1. The fraction of a nanosecond is carried
+    /// from packet to packet, so a busy wire has exactly its rate; a departure time is the exact time rounded
+    /// down.
     pub fn wire(rate_bps: u64) -> Self {
         Transmitter { kind: Kind::Wire(Wire::new(rate_bps.max(1))) }
     }
 
-    /// A wire with other rates from given times on, in bits per second; 0 is an outage. Times must grow and
-    /// be later than 0. A packet in transmission at a step continues at the new rate; at 0 it waits for the
-    /// next step.
+    /// Returns a wire with other rates from given times on, in bits per second; 0 is an outage. Times must
+    /// grow and be later than 0. A packet in transmission at a step continues at the new rate; at rate 0 it
+    /// waits for the next step.
     pub fn wire_with_rates(rate_bps: u64, steps: &[(Nanos, u64)]) -> Self {
         Transmitter { kind: Kind::Wire(Wire::new(rate_bps.max(1)).with_rates(steps)) }
     }
 
-    /// A token bucket that fills at `rate_bps` up to `burst_bytes` and begins full (Linux's sch_tbf without a
-    /// peak rate). A packet that finds enough tokens leaves at once and whole; others wait for their tokens.
-    /// A packet larger than the bucket waits until it is full.
+    /// Returns a token bucket that fills at `rate_bps` up to `burst_bytes` and begins full (Linux's sch_tbf
+    /// without a peak rate). A packet that finds enough tokens leaves at once and whole; others wait for
+    /// their tokens. A packet larger than the bucket waits until the bucket is full.
     pub fn bucket(rate_bps: u64, burst_bytes: u64) -> Self {
         let (rate_bps, burst_bytes) = (rate_bps.max(1), burst_bytes.max(1));
         Transmitter { kind: Kind::Bucket(Bucket { rate_bps, burst_bytes, full: 0, fraction: 0, last: 0 }) }
     }
 
-    /// Opportunities at these milliseconds, each for [`OPPORTUNITY_BYTES`], repeated after the last of them
-    /// (Mahimahi's link shells). The rest of an opportunity serves the next packet if that is there;
-    /// otherwise it is lost.
+    /// Returns a trace: opportunities at these milliseconds, each for [`OPPORTUNITY_BYTES`], repeated after
+    /// the last opportunity (Mahimahi's link shells). The rest of an opportunity serves the next packet if
+    /// the packet is there; otherwise the rest is lost.
     pub fn trace(opportunities_ms: Arc<[u32]>) -> Self {
         let last_ms = opportunities_ms.last().copied().unwrap_or(0).max(1);
         let trace = Trace { period: Nanos::from(last_ms) * MS, at_ms: opportunities_ms, ..Trace::default() };
         Transmitter { kind: Kind::Trace(trace) }
     }
 
-    /// Does it send the next packet exactly when the last one has left?
+    /// Does the transmitter send the next packet exactly when the last packet has left?
     pub fn is_wire(&self) -> bool {
         matches!(self.kind, Kind::Wire(_))
     }
 
-    /// When a packet of `bytes` bytes would begin to leave, if it were next now.
+    /// The time when a packet of `bytes` bytes would begin to leave, if it were next now.
     #[inline]
     pub fn starts(&self, now: Nanos, bytes: u32) -> Nanos {
         match &self.kind {
@@ -67,8 +69,8 @@ impl Transmitter {
         }
     }
 
-    /// Sends a packet of `bytes` bytes, not before `now`, and returns when its last bit leaves; `Nanos::MAX`:
-    /// never. Times must not go back.
+    /// Sends a packet of `bytes` bytes, not before `now`, and returns the time when its last bit leaves;
+    /// `Nanos::MAX`: never. Times must not go back.
     #[inline]
     pub fn send(&mut self, now: Nanos, bytes: u32) -> Nanos {
         match &mut self.kind {
@@ -78,7 +80,7 @@ impl Transmitter {
         }
     }
 
-    /// Its rate at the start, bits per second; the mean of a trace.
+    /// The rate at the start, bits per second; the mean of a trace.
     pub fn rate_bps(&self) -> u64 {
         match &self.kind {
             Kind::Wire(wire) => wire.steps.first().map_or(0, |s| s.1),
@@ -87,7 +89,7 @@ impl Transmitter {
         }
     }
 
-    /// Bits that it could send between two times, without tokens at hand.
+    /// Number of bits that the transmitter could send between two times, without tokens at hand.
     pub fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
         match &self.kind {
             Kind::Wire(wire) => wire.capacity_bits(from, to),
@@ -101,12 +103,12 @@ impl Transmitter {
 struct Wire {
     /// Rate in force at `free`, unless a step is due there.
     rate_bps: u64,
-    /// All steps: from when on, and the rate. The first is at 0.
+    /// All steps: each a time and the rate from then on. The first step is at 0.
     steps: Vec<(Nanos, u64)>,
-    /// The first step after `rate_bps`, and its time; `Nanos::MAX`: there is none.
+    /// The first step after `rate_bps`, and its time; `Nanos::MAX`: there is no further step.
     next_step: usize,
     next_step_at: Nanos,
-    /// The wire is free from `free + fraction / rate_bps` on.
+    /// Time when the wire is free: `free + fraction / rate_bps`.
     free: Nanos,
     fraction: u64,
     /// Length of the last packet and its transmission time: most packets are as long as the one before.
@@ -163,7 +165,7 @@ impl Wire {
         };
     }
 
-    /// The same when the rate changes, or may change, before the last bit leaves.
+    /// Sends a packet whose last bit leaves after the rate changes, or may change.
     #[cold]
     fn send_across_steps(&mut self, bytes: u32) {
         // work and capacity in bits x ns per s: whole numbers for any rate and fraction
@@ -207,15 +209,15 @@ impl Wire {
     }
 }
 
-/// The bucket is full again at `full + fraction / rate_bps`. Before, the missing tokens are the rate times
-/// the time until then.
+/// A token bucket, which is full again at `full + fraction / rate_bps`. Before this time, the missing tokens
+/// are the rate times the time left.
 #[derive(Debug, Clone)]
 struct Bucket {
     rate_bps: u64,
     burst_bytes: u64,
     full: Nanos,
     fraction: u64,
-    /// When the last packet left.
+    /// Time when the last packet left.
     last: Nanos,
 }
 
@@ -246,14 +248,14 @@ impl Bucket {
 struct Trace {
     at_ms: Arc<[u32]>,
     period: Nanos,
-    /// An opportunity has been used.
+    /// True once an opportunity has been used.
     begun: bool,
-    /// The last one used: `at_ms[next]` of this period.
+    /// The last used opportunity: `at_ms[next]` of this period.
     cycle: u64,
     next: usize,
-    /// Bytes left of it.
+    /// Bytes left of this opportunity.
     left: u32,
-    /// When the last packet left.
+    /// Time when the last packet left.
     last: Nanos,
 }
 
@@ -262,7 +264,8 @@ impl Trace {
         cycle.saturating_mul(self.period).saturating_add(Nanos::from(self.at_ms[index]) * MS)
     }
 
-    /// The first opportunity not before `now` and not before the one in use: cycle, index, bytes left of it.
+    /// Returns the first opportunity not before `now` and not before the opportunity in use: cycle, index,
+    /// bytes left.
     fn seek(&self, now: Nanos) -> Option<(u64, usize, u32)> {
         if self.at_ms.is_empty() {
             return None;
@@ -306,7 +309,7 @@ impl Trace {
         self.last
     }
 
-    /// Over whole periods: the last opportunity counts, although it is at the very end.
+    /// Returns the mean rate over whole periods: the last opportunity counts, although it is at the very end.
     fn mean_bps(&self) -> u64 {
         let bits = self.at_ms.len() as u128 * u128::from(OPPORTUNITY_BYTES) * 8;
         u64::try_from(bits * u128::from(SECOND) / u128::from(self.period)).unwrap_or(u64::MAX)
@@ -423,8 +426,8 @@ mod tests {
             }
         }
 
-        /// A trace that is always busy delivers exactly what its opportunities hold; a late packet finds the
-        /// next one.
+        /// A trace that is always busy delivers exactly the bytes of its opportunities; a late packet finds
+        /// the next opportunity.
         #[test]
         fn a_busy_trace_delivers_all_its_opportunities(
             gaps in prop::collection::vec(0u32..20, 1..40),

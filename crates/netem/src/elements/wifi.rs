@@ -3,29 +3,29 @@
 use crate::time::{MS, Nanos};
 use fairpace_scenario::{Random, WHOLE_PPB};
 
-/// From one attempt to send to the next while the channel is in use.
+/// Time from one attempt to send to the next while the channel is in use.
 const DEFERRAL: Nanos = MS;
 /// Mean number of deferrals of a packet.
 const DEFERRALS: f64 = 1.0;
-/// From one retransmission of a frame to the next, ns: 7.5 ms.
+/// Time from one retransmission of a frame to the next, ns: 7.5 ms.
 const RETRANSMISSION: Nanos = 7_500_000;
-/// Mean number of retransmissions of a packet that needs any.
+/// Mean number of retransmissions of a packet that needs retransmissions.
 const RETRANSMISSIONS: f64 = 12.0;
-/// Retransmissions take this long on average, ns: the model's 12 of 7.5 ms each.
+/// Mean time of all retransmissions of a packet, ns: 12 retransmissions of 7.5 ms each in the model.
 const RETRANSMITTED: Nanos = 90 * MS;
 
 /// The model of a Wi-Fi channel that other networks use of draft-huitema-ccwg-c4-test, section "Handling of
 /// High Jitter Environments". By the hypothesis of its authors stations that do not hear each other cause
 /// collisions on bad Wi-Fi, and back-off follows.
 ///
-/// A packet is deferred for N1 ms less a random part of the last one. N1 has a Poisson distribution with a
+/// A packet is deferred for N1 ms less a random part of the last ms. N1 has a Poisson distribution with a
 /// mean of 1. A share x of the packets is retransmitted, too: N2 times after 7.5 ms each, where N2 has a
 /// Poisson distribution with a mean of 12. The target j of the mean delay sets x = (j - 1 ms) / 90 ms. The
 /// mean is then 0.3 ms below the target, since the draft does not count the random part, 0.5 ms x (1 - 1/e).
 ///
 /// Packets stay in order, as in the simulator of the draft: a receiver holds frames behind a missing one
-/// (IEEE 802.11, reordering buffer of a block acknowledgment). So what comes behind a retransmitted packet
-/// arrives with it, in a burst. The model has no airtime that stations share, no loss, and no rates that
+/// (IEEE 802.11, reordering buffer of a block acknowledgment). So packets behind a retransmitted packet
+/// arrive with it, in a burst. The model has no airtime that stations share, no loss, and no rates that
 /// depend on the size of an aggregate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wifi {
@@ -34,13 +34,13 @@ pub(crate) struct Wifi {
 }
 
 impl Wifi {
-    /// The model for this target mean, from 1 ms to 91 ms.
+    /// Returns the model for this target mean, from 1 ms to 91 ms.
     pub(crate) fn new(target: Nanos) -> Self {
         let above = target.saturating_sub(MS).min(RETRANSMITTED);
         Wifi { retransmitted_ppb: above * WHOLE_PPB / RETRANSMITTED }
     }
 
-    /// The delay of one packet, before it waits for those ahead.
+    /// Returns the delay of a packet, before it waits for those ahead.
     pub(crate) fn delay(self, random: &mut Random) -> Nanos {
         let deferrals = poisson(random, DEFERRALS);
         let deferred = match deferrals {
@@ -53,9 +53,9 @@ impl Wifi {
     }
 }
 
-/// A number with a Poisson distribution (Knuth, "Seminumerical Algorithms", section 3.4.1): numbers from 0 to
-/// 1 are multiplied until the product is below e to the minus mean. The exponential is libm's, which is the
-/// same on every machine.
+/// Returns a number with a Poisson distribution (Knuth, "Seminumerical Algorithms", section 3.4.1): numbers
+/// from 0 to 1 are multiplied until the product is below e to the minus mean. The exponential is libm's,
+/// which gives equal results on every machine.
 fn poisson(random: &mut Random, mean: f64) -> u64 {
     let least = libm::exp(-mean);
     let mut product = random.unit();
@@ -71,7 +71,7 @@ fn poisson(random: &mut Random, mean: f64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Enough for four standard deviations to be a percent.
+    /// Number of packets: enough for four standard deviations to be a percent.
     const PACKETS: usize = 200_000;
 
     fn delays_ms(target: Nanos) -> Vec<f64> {
@@ -84,7 +84,7 @@ mod tests {
         values.sum::<f64>() / count
     }
 
-    /// A Poisson distribution has mean and variance alike, and is 0 with probability e to the minus mean.
+    /// A Poisson distribution has equal mean and variance, and is 0 with probability e to the minus mean.
     #[test]
     fn counts_have_a_poisson_distribution() {
         for of in [DEFERRALS, RETRANSMISSIONS] {

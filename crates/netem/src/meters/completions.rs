@@ -1,4 +1,4 @@
-//! How long transfers take, and how much longer than on an empty path.
+//! Flow completion times of transfers, and slowdowns: the ratio to the time on an empty path.
 
 use fairpace_results::Completions;
 use hdrhistogram::Histogram;
@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use crate::meters::link_meter::growing_histogram;
 use crate::time::{Nanos, SECOND};
 
-/// Slowdowns are kept in thousandths: three digits of a slowdown of 1.
+/// Unit of slowdowns, which are kept in thousandths: three digits of a slowdown of 1.
 const SLOWDOWN_UNIT: f64 = 1e3;
 
 /// The least time that a path allows a transfer, without slow start, receive window or cross traffic.
@@ -16,13 +16,13 @@ pub struct Ideal {
     pub rtt_ns: Nanos,
     /// The part of the round trip from the sender to the receiver.
     pub one_way_ns: Nanos,
-    /// Rate of its narrowest link, bits per second; at least 1.
+    /// Rate of the path's narrowest link, bits per second; at least 1.
     pub narrowest_bps: u64,
 }
 
 impl Ideal {
-    /// Time from the begin to the arrival of the last of `wire_bytes`, headers included. With `connects`, a
-    /// handshake of one RTT comes first.
+    /// Returns the time from the begin to the arrival of the last of `wire_bytes`, headers included. With
+    /// `connects`, a handshake of one RTT comes first.
     #[must_use]
     pub fn ns(self, wire_bytes: u64, connects: bool) -> Nanos {
         let bit_ns = u128::from(wire_bytes) * 8 * u128::from(SECOND);
@@ -32,8 +32,8 @@ impl Ideal {
     }
 }
 
-/// A flow's transfers, sequential or concurrent. Metrics cover those that begin in the measurement window.
-/// Memory does not grow with their number; a single transfer needs no histogram.
+/// A flow's transfers, sequential or concurrent. Metrics cover transfers that begin in the measurement
+/// window. Memory does not grow with their number; a single transfer needs no histogram.
 #[derive(Debug, Clone)]
 pub struct Transfers {
     window: (Nanos, Nanos),
@@ -69,7 +69,7 @@ impl Many {
 }
 
 impl Transfers {
-    /// No transfers yet. `window` is the measurement window: from, to.
+    /// Returns a meter without transfers. `window` is the measurement window: from, to.
     #[must_use]
     pub fn new(window: (Nanos, Nanos)) -> Self {
         Transfers {
@@ -83,12 +83,12 @@ impl Transfers {
         }
     }
 
-    /// A transfer begins at `now`.
+    /// Counts a transfer that begins at `now`.
     pub fn begins(&mut self, now: Nanos) {
         self.began += u64::from(self.counts(now));
     }
 
-    /// A transfer that began at `began` is complete at `now`. On an empty path it would have taken
+    /// Counts a transfer that began at `began` and is complete at `now`. On an empty path it would have taken
     /// `ideal_ns`.
     pub fn completed(&mut self, began: Nanos, now: Nanos, ideal_ns: Nanos) {
         let took_ns = now - began;
@@ -121,7 +121,7 @@ impl Transfers {
         self.first_ns
     }
 
-    /// The duration below which `quantile` of the transfers lie.
+    /// The duration below which `quantile` of the transfers lie, ms.
     fn took_ms(&self, quantile: f64) -> Option<f64> {
         let ns = match &self.many {
             Some(many) => many.took.value_at_quantile(quantile) as f64,
@@ -138,7 +138,7 @@ impl Transfers {
         (self.completed > 0).then_some(slowdown)
     }
 
-    /// The metrics. Percentiles of several transfers are exact to three digits.
+    /// The metrics of the transfers. Percentiles of several transfers are exact to three digits.
     #[must_use]
     pub fn summary(&self) -> Completions {
         let mean = |sum: f64| (self.completed > 0).then(|| sum / self.completed as f64);
@@ -156,7 +156,7 @@ impl Transfers {
         }
     }
 
-    /// Durations in ms by percentile, 0 to 100; empty without transfers.
+    /// Percentiles 0 to 100 of the durations in ms; empty without transfers.
     #[must_use]
     pub fn percentiles_ms(&self) -> Vec<f32> {
         let ms = |percent: u32| self.took_ms(f64::from(percent) / 100.0).map(|ms| ms as f32);

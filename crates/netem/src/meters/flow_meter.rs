@@ -1,4 +1,4 @@
-//! What a flow gets from its path: goodput, RTT of its packets, retransmissions.
+//! Meter of a flow: goodput, RTT of its packets, retransmissions.
 
 use fairpace_results::{FlowSeries, FlowSummary};
 
@@ -6,8 +6,8 @@ use crate::meters::percentiles::Percentiles;
 use crate::meters::schedule::{Boundaries, Metered, Schedule};
 use crate::time::{Nanos, SECOND};
 
-/// Totals since the start of the run. Those of the measurement window or of an interval are differences of
-/// two of them.
+/// Totals since the start of the run. The difference of two of them gives the measurement window or an
+/// interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Totals {
     at: Nanos,
@@ -35,19 +35,19 @@ impl Totals {
     }
 }
 
-/// Data packets that a sender has sent since the start.
+/// Numbers of data packets that a sender has sent since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sent {
-    /// All data packets.
+    /// Number of all data packets.
     pub pkts: u64,
-    /// Retransmissions among them.
+    /// Number of retransmissions among them.
     pub retransmitted_pkts: u64,
 }
 
-/// From this number of flows on, percentiles have two digits: a flow's record then takes 3 kB, not 30.
+/// Number of flows from which on percentiles have two digits: a flow's record then takes 3 kB, not 30.
 pub(crate) const MANY: usize = 100;
 
-/// One flow's record. Times must not go back. The measurement window and intervals close by themselves. The
+/// A flow's record. Times must not go back. The measurement window and intervals close by themselves. The
 /// fields that every packet changes come first.
 #[derive(Debug, Clone)]
 #[repr(C)]
@@ -61,15 +61,15 @@ pub struct FlowMeter {
     interval_began: Totals,
     closed: Option<Totals>,
     window: (Nanos, Nanos),
-    /// At the edges of the measurement window; `None`: the driver does not count.
+    /// Packets sent at the edges of the measurement window; `None`: the driver does not count them.
     sent: Option<(Sent, Sent)>,
     goodput_mbps: Vec<f32>,
     rtt_ms: Vec<f32>,
 }
 
 impl FlowMeter {
-    /// An empty record for one of `flows` flows. Percentiles have three digits; with 100 flows and more they
-    /// have two.
+    /// Returns an empty record for one of `flows` flows. Percentiles have three digits; with 100 flows and
+    /// more they have two.
     pub fn new(schedule: Schedule, flows: usize) -> Self {
         let digits = if flows < MANY { 3 } else { 2 };
         FlowMeter {
@@ -87,7 +87,8 @@ impl FlowMeter {
         }
     }
 
-    /// A data packet crossed the path; `rtt_ns` is the base RTT plus its waiting and transmission times.
+    /// Counts a data packet that crossed the path; `rtt_ns` is the base RTT plus its waiting and transmission
+    /// times.
     #[inline]
     pub fn data(&mut self, now: Nanos, rtt_ns: Nanos) {
         self.catch_up(now);
@@ -98,15 +99,15 @@ impl FlowMeter {
         }
     }
 
-    /// `bytes` of payload reached the receiving application, in order.
+    /// Counts `bytes` of payload that reached the receiving application, in order.
     #[inline]
     pub fn goodput(&mut self, now: Nanos, bytes: u64) {
         self.catch_up(now);
         self.total.goodput_bytes += bytes;
     }
 
-    /// What the flow's sender has sent by `now`, not counting what it sends at `now`. Drivers report this at
-    /// both edges of the measurement window, at least.
+    /// Records the packets that the flow's sender has sent by `now`, without those sent at `now`. Drivers
+    /// report this at both edges of the measurement window, at least.
     pub fn sent(&mut self, now: Nanos, so_far: Sent) {
         let (from, to) = self.window;
         let (at_from, at_to) = self.sent.get_or_insert_default();
@@ -118,13 +119,14 @@ impl FlowMeter {
         }
     }
 
-    /// Closes what ended by `now`, for a driver that reads points while the run goes on.
+    /// Closes intervals and the measurement window that ended by `now`, for a driver that reads points while
+    /// the run goes on.
     pub fn settle(&mut self, now: Nanos) {
         self.catch_up(now);
     }
 
-    /// Goodput in Mbit/s and mean RTT in ms (NaN: no packet) in the interval of this index; `None`: it has
-    /// not been closed.
+    /// Returns goodput in Mbit/s and mean RTT in ms (NaN: no packet) in the interval of this index; `None`:
+    /// the interval has not been closed.
     pub fn point(&self, index: usize) -> Option<(f32, f32)> {
         self.goodput_mbps.get(index).copied().zip(self.rtt_ms.get(index).copied())
     }
@@ -141,7 +143,7 @@ impl FlowMeter {
     }
 
     /// The metrics of the measurement window. Shares, losses and marks follow in [`record`](crate::record());
-    /// completions are the driver's.
+    /// the driver adds completions.
     pub fn summary(&self, name: &str, cc: &str, rtt_ns: Nanos, start_ns: Nanos) -> FlowSummary {
         let window = self.closed.unwrap_or_default();
         let sent = self.sent.map(|(at_from, at_to)| Sent {
@@ -167,7 +169,7 @@ impl FlowMeter {
         }
     }
 
-    /// Moves the goodput and RTT series into `series`. The driver fills the others.
+    /// Moves the goodput and RTT series into `series`. The driver fills the other series.
     pub fn fill(&mut self, series: &mut FlowSeries) {
         series.goodput_mbps = std::mem::take(&mut self.goodput_mbps);
         series.rtt_ms = std::mem::take(&mut self.rtt_ms);

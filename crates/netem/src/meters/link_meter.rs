@@ -1,4 +1,4 @@
-//! What a link measures, per flow and in total: over the measurement window and per interval.
+//! Meter of a link, per flow and in total: over the measurement window and per interval.
 
 use fairpace_results::{LinkSeries, LinkSummary};
 use hdrhistogram::Histogram;
@@ -7,11 +7,11 @@ use crate::aqm::DropReason;
 use crate::meters::schedule::{Boundaries, Metered, Schedule};
 use crate::time::{Nanos, SECOND};
 
-/// Longer waits are taken for this long.
+/// Longest waiting time that is recorded; longer ones are recorded as this.
 const LONGEST_WAIT: Nanos = 1_000 * SECOND;
 
-/// A histogram of delays, to `digits` digits or half a microsecond, whichever is coarser. It starts small and
-/// grows with its values.
+/// Returns a histogram of delays, to `digits` digits or half a microsecond, whichever is coarser. It starts
+/// small and grows with its values.
 pub(crate) fn growing_histogram<C: hdrhistogram::Counter>(digits: u8) -> Histogram<C> {
     let mut histogram =
         Histogram::new_with_bounds(1_000, 2_000, digits.clamp(1, 3)).expect("these bounds are valid");
@@ -19,7 +19,7 @@ pub(crate) fn growing_histogram<C: hdrhistogram::Counter>(digits: u8) -> Histogr
     histogram
 }
 
-/// One flow's use of the link. The fields that every packet touches are in one cache line.
+/// A flow's use of the link. The fields that every packet touches are in one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 struct Use {
@@ -29,10 +29,10 @@ struct Use {
     settled: Nanos,
     packets: u64,
     bytes: u64,
-    /// The integral when the current interval began.
+    /// Value of the integral when the current interval began.
     interval_began_byte_ns: u128,
     drops: u64,
-    /// Drops that were the discipline's decision, not for lack of room.
+    /// Number of drops that were the discipline's decision, not for lack of room.
     early_drops: u64,
     lost: u64,
     marks: u64,
@@ -47,7 +47,7 @@ impl Use {
     }
 
     /// Corrects the integral as if the flow had been settled when the backlog changed by `bytes`, at a time
-    /// before or after that.
+    /// before or after `settled`.
     #[inline]
     fn correct(&mut self, bytes: i64, changed: Nanos) {
         let before = i128::from(bytes) * i128::from(self.settled.wrapping_sub(changed) as i64);
@@ -56,17 +56,17 @@ impl Use {
     }
 }
 
-/// Counters and integrals of one link. All byte counts are of packets on the wire.
+/// Counters and integrals of a link. All byte counts are of packets on the wire.
 ///
 /// Counts, bytes, mean wait and the time integral of every flow's backlog are exact; percentiles have three
-/// digits. Each method that takes a time first closes what ended by then, so that boundaries are exact
-/// however late the driver calls. Times must not go back.
+/// digits. Each method that takes a time first closes intervals that ended by then, so that boundaries are
+/// exact however late the driver calls. Times must not go back.
 #[derive(Debug, Clone)]
 pub struct LinkMeter {
     boundaries: Boundaries,
     flows: Vec<Use>,
     in_window: bool,
-    /// Of packets that left in the measurement window.
+    /// Waiting times of packets that left in the measurement window.
     wait: Histogram<u64>,
     wait_sum_ns: u64,
     interval_wait_sum_ns: u64,
@@ -90,11 +90,11 @@ struct Closed {
     duplicates: u64,
 }
 
-/// Median, 95th and 99th percentile, maximum.
+/// Quantiles of the waiting time: median, 95th and 99th percentile, maximum.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
 
 impl LinkMeter {
-    /// A meter for `flows` flows.
+    /// Returns a meter for `flows` flows.
     pub fn new(flows: usize, schedule: Schedule) -> Self {
         LinkMeter {
             boundaries: Boundaries::new(schedule),
@@ -113,7 +113,7 @@ impl LinkMeter {
         }
     }
 
-    /// A packet joined the queue.
+    /// Counts a packet that joined the queue.
     #[inline]
     pub fn queued(&mut self, now: Nanos, flow: u32, bytes: u32) {
         self.catch_up(now);
@@ -122,7 +122,7 @@ impl LinkMeter {
         f.backlog_bytes += u64::from(bytes);
     }
 
-    /// A packet left the queue for the wire.
+    /// Counts a packet that left the queue for the wire.
     #[inline]
     pub fn begun(&mut self, now: Nanos, flow: u32, bytes: u32) {
         self.catch_up(now);
@@ -131,14 +131,15 @@ impl LinkMeter {
         f.backlog_bytes -= u64::from(bytes);
     }
 
-    /// A packet's last bit left. It had waited for `waited_ns` before its first.
+    /// Counts a packet whose last bit left. The packet had waited for `waited_ns` before its first bit left.
     #[inline]
     pub fn departed(&mut self, now: Nanos, flow: u32, bytes: u32, waited_ns: Nanos) {
         self.catch_up(now);
         self.left(flow, bytes, waited_ns);
     }
 
-    /// The same, if no [boundary](LinkMeter::next_boundary) has passed since the last call.
+    /// Counts a packet whose last bit left, if no [boundary](LinkMeter::next_boundary) has passed since the
+    /// last call.
     #[inline]
     pub(crate) fn left(&mut self, flow: u32, bytes: u32, waited_ns: Nanos) {
         let f = &mut self.flows[flow as usize];
@@ -153,65 +154,65 @@ impl LinkMeter {
         self.interval_packets += 1;
     }
 
-    /// `bytes` joined the queue at `now`. Unlike with [`queued`](LinkMeter::queued), no
+    /// Counts `bytes` that joined the queue at `now`. Unlike with [`queued`](LinkMeter::queued), no
     /// [boundary](LinkMeter::next_boundary) may have passed since the last call.
     #[inline]
     pub(crate) fn joined(&mut self, now: Nanos, flow: u32, bytes: u64) {
         self.flows[flow as usize].correct(bytes as i64, now);
     }
 
-    /// A packet that had [joined](LinkMeter::joined) the queue left it for the wire at `starts`. This may be
-    /// long ago, but after the last boundary.
+    /// Counts a packet that had [joined](LinkMeter::joined) the queue and left it for the wire at `starts`.
+    /// This may be long ago, but after the last boundary.
     #[inline]
     pub(crate) fn started(&mut self, starts: Nanos, flow: u32, bytes: u32) {
         self.flows[flow as usize].correct(-i64::from(bytes), starts);
     }
 
-    /// When an interval or the measurement window next begins or ends. Everything before must be reported by
-    /// then.
+    /// The time when an interval or the measurement window next begins or ends. All events before this time
+    /// must have been reported by then.
     #[inline]
     pub(crate) fn next_boundary(&self) -> Nanos {
         self.boundaries.next_event()
     }
 
-    /// Closes and opens what ends and begins at `at`.
+    /// Closes and opens the intervals and the measurement window that end and begin at `at`.
     pub(crate) fn pass_boundary(&mut self, at: Nanos) {
         self.pass_boundaries(at);
     }
 
-    /// A packet was dropped.
+    /// Counts a packet that was dropped.
     pub fn dropped(&mut self, now: Nanos, flow: u32) {
         self.catch_up(now);
         self.flows[flow as usize].drops += 1;
         self.interval_drops += 1;
     }
 
-    /// A packet was dropped although the queue had room for it.
+    /// Counts a packet that was dropped although the queue had room for it.
     pub(crate) fn dropped_early(&mut self, now: Nanos, flow: u32) {
         self.dropped(now, flow);
         self.flows[flow as usize].early_drops += 1;
     }
 
-    /// A packet that had joined the queue was dropped.
+    /// Counts a packet that had joined the queue and was dropped.
     pub fn removed(&mut self, now: Nanos, flow: u32, bytes: u32, reason: DropReason) {
         self.begun(now, flow, bytes);
         self.dropped(now, flow);
         self.flows[flow as usize].early_drops += u64::from(reason == DropReason::Early);
     }
 
-    /// A packet was marked with ECN.
+    /// Counts a packet that was marked with ECN.
     pub fn marked(&mut self, now: Nanos, flow: u32) {
         self.catch_up(now);
         self.flows[flow as usize].marks += 1;
     }
 
-    /// A packet that has departed was lost.
+    /// Counts a packet that has departed and was lost.
     pub fn lost(&mut self, now: Nanos, flow: u32) {
         self.catch_up(now);
         self.flows[flow as usize].lost += 1;
     }
 
-    /// A packet that has departed was duplicated.
+    /// Counts a duplicate of a packet that has departed.
     pub fn duplicated(&mut self, now: Nanos) {
         self.catch_up(now);
         self.duplicates += 1;
@@ -234,9 +235,9 @@ impl LinkMeter {
         (self.window_began, self.window_began + length_ns)
     }
 
-    /// The metrics of the measurement window; zeros and `None` before it has closed. `possible_bits` is what
-    /// the link could have sent. The driver sets the name of the queue, and
-    /// the link what its loss was.
+    /// The metrics of the measurement window; zeros and `None` before it has closed. `possible_bits` is the
+    /// number of bits that the link could have sent. The driver sets the name of the queue, and the link its
+    /// losses.
     pub fn summary(&self, name: &str, rate_bps: u64, possible_bits: f64) -> LinkSummary {
         let none =
             Closed { length_ns: 0, flows: Vec::new(), wait_mean_ns: None, wait_ns: None, duplicates: 0 };
@@ -268,27 +269,27 @@ impl LinkMeter {
         }
     }
 
-    /// Packets of a flow that were dropped in the measurement window.
+    /// Number of packets of a flow that were dropped in the measurement window.
     pub fn drops(&self, flow: u32) -> u64 {
         self.of(flow).drops
     }
 
-    /// Packets of a flow that departed in the measurement window and were lost.
+    /// Number of packets of a flow that departed in the measurement window and were lost.
     pub fn losses(&self, flow: u32) -> u64 {
         self.of(flow).lost
     }
 
-    /// Packets of a flow that were marked in the measurement window.
+    /// Number of packets of a flow that were marked in the measurement window.
     pub fn marks(&self, flow: u32) -> u64 {
         self.of(flow).marks
     }
 
-    /// Packets of a flow that the discipline dropped early in the measurement window.
+    /// Number of packets of a flow that the discipline dropped early in the measurement window.
     pub fn early_drops(&self, flow: u32) -> u64 {
         self.of(flow).early_drops
     }
 
-    /// Packets of a flow that departed in the measurement window.
+    /// Number of packets of a flow that departed in the measurement window.
     pub fn packets(&self, flow: u32) -> u64 {
         self.of(flow).packets
     }

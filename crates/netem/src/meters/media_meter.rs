@@ -1,4 +1,4 @@
-//! What the receiver of audio or video gets: delays of packets, and frames that are late or lost.
+//! Meter of the receiver of audio or video: delays of packets, and frames that are late or lost.
 
 use std::collections::VecDeque;
 
@@ -11,58 +11,59 @@ use crate::meters::schedule::Schedule;
 use crate::time::{Nanos, SECOND};
 use crate::traffic::frames::Frames;
 
-/// A frame that is not complete by then is lost, and its packets are no longer waited for: a waiting time is
-/// part of the definition of loss (RFC 7680, Tmax). 10 s is as long as the longest deadline.
+/// Time after which a frame that is not complete is lost, and its packets are no longer waited for: a waiting
+/// time is part of the definition of loss (RFC 7680, Tmax). 10 s is as long as the longest deadline.
 const LOST_AFTER: Nanos = 10 * SECOND;
 
 /// A frame that may still be completed.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     written: Nanos,
-    /// Number of its first packet, and one past its last.
+    /// Number of the frame's first packet, and one past its last.
     pkts: (u64, u64),
     bytes: u64,
-    /// Packets that have not arrived.
+    /// Number of packets that have not arrived.
     missing: u64,
-    /// When its last packet arrived; `None`: it has not.
+    /// Time when the frame's last packet arrived; `None`: it has not arrived.
     complete: Option<Nanos>,
 }
 
-/// Bytes of one of `pkts` packets of a frame, by its number from 0 on: all carry the same, rounded.
+/// Returns the bytes of a packet among `pkts` packets of a frame, by its number from 0 on: all packets carry
+/// equal parts, rounded.
 pub fn part(bytes: u64, pkts: u64, index: u64) -> u64 {
     let until = |index: u64| (u128::from(bytes) * u128::from(index) / u128::from(pkts.max(1))) as u64;
     until(index + 1) - until(index)
 }
 
-/// One flow's record of frames and their packets. Packets are numbered from 0 on, over all frames.
+/// A flow's record of frames and their packets. Packets are numbered from 0 on, over all frames.
 ///
-/// Frames count that were written in the measurement window, with a deadline before the end of the run;
-/// packets that arrive in the window.
+/// The metrics cover frames that were written in the measurement window, with a deadline before the end of
+/// the run, and packets that arrive in the window.
 #[derive(Debug, Clone)]
 pub struct MediaMeter {
     window: (Nanos, Nanos),
     end: Nanos,
     deadline: Nanos,
-    /// From one frame to the next.
+    /// Time from one frame to the next.
     interval: Nanos,
-    /// Frames that may still be completed, in order, and for each of their packets: has it arrived?
+    /// Frames that may still be completed, in order, and for each of their packets whether it has arrived.
     frames: VecDeque<Frame>,
     arrived: VecDeque<bool>,
-    /// One past the last packet of all frames.
+    /// Number one past the last packet of all frames.
     next_pkt: u64,
     pkt_delay: Percentiles,
     frame_delay: Percentiles,
     counted: u64,
     late: u64,
     lost: u64,
-    /// When the first frame of the present freeze should have been shown.
+    /// Time when the first frame of the present freeze should have been shown.
     frozen_from: Option<Nanos>,
     longest_freeze: Nanos,
 }
 
 impl MediaMeter {
-    /// An empty record for one of `flows` flows. Percentiles have three digits; with 100 flows and more they
-    /// have two.
+    /// Returns an empty record for one of `flows` flows. Percentiles have three digits; with 100 flows and
+    /// more they have two.
     pub fn new(media: &Media, schedule: Schedule, flows: usize) -> Self {
         let digits = if flows < MANY { 3 } else { 2 };
         MediaMeter {
@@ -83,8 +84,8 @@ impl MediaMeter {
         }
     }
 
-    /// The next frame is written at `now`: `bytes` in `pkts` packets. All packets that arrive by `now` have
-    /// been reported. Returns the number of its first packet.
+    /// Records that the next frame is written at `now`: `bytes` in `pkts` packets. All packets that arrive by
+    /// `now` must have been reported. Returns the number of the frame's first packet.
     pub fn written(&mut self, now: Nanos, bytes: u64, pkts: u64) -> u64 {
         while self.frames.front().is_some_and(|frame| frame.written.saturating_add(LOST_AFTER) < now) {
             self.settle();
@@ -97,15 +98,15 @@ impl MediaMeter {
         first
     }
 
-    /// A packet crossed the path in `delay_ns`.
+    /// Counts a packet that crossed the path in `delay_ns`.
     pub fn packet(&mut self, now: Nanos, delay_ns: Nanos) {
         if self.window.0 <= now && now < self.window.1 {
             self.pkt_delay.record(delay_ns);
         }
     }
 
-    /// The packet of this number arrived, in any order. Returns its part of the frame in bytes if it is the
-    /// first copy, and the frame is not lost already.
+    /// Records the arrival of the packet with this number, in any order. Returns the packet's part of the
+    /// frame in bytes if it is the first copy, and the frame is not lost already.
     pub fn arrives(&mut self, now: Nanos, number: u64) -> Option<u64> {
         if now > self.end {
             return None;
@@ -129,7 +130,7 @@ impl MediaMeter {
         Some(part(bytes, end - first, number - first))
     }
 
-    /// All packets before the one of this number have been delivered, in order.
+    /// Records the arrival of all packets before the number `next`, in order.
     pub fn delivered(&mut self, now: Nanos, next: u64) {
         if now > self.end {
             return;
@@ -140,14 +141,14 @@ impl MediaMeter {
         self.settle_complete();
     }
 
-    /// Settles the frames that no frame waits in front of.
+    /// Judges complete frames from the oldest on, up to the first incomplete frame.
     fn settle_complete(&mut self) {
         while self.frames.front().is_some_and(|frame| frame.complete.is_some()) {
             self.settle();
         }
     }
 
-    /// Judges the oldest frame, and forgets it.
+    /// Judges the oldest frame, and removes it.
     fn settle(&mut self) {
         let Some(Frame { written, pkts, complete, .. }) = self.frames.pop_front() else { return };
         self.arrived.drain(..(pkts.1 - pkts.0) as usize);
@@ -205,14 +206,14 @@ mod tests {
     use super::*;
     use crate::time::MS;
 
-    /// Frames every 100 ms with a deadline of 150 ms; metrics from 1 s to 2 s of 3 s.
+    /// Returns a meter of frames every 100 ms with a deadline of 150 ms; metrics from 1 s to 2 s of 3 s.
     fn meter() -> MediaMeter {
         let media = Media { per_s_milli: 10_000, ..Media::default() };
         let schedule = Schedule { window: (SECOND, 2 * SECOND), interval: SECOND, end: 3 * SECOND };
         MediaMeter::new(&media, schedule, 1)
     }
 
-    /// To three digits, as percentiles are kept.
+    /// Are the values equal to three digits, as percentiles are kept?
     fn near(seen: Option<f64>, ms: f64) -> bool {
         (seen.unwrap() / ms - 1.0).abs() < 1e-3
     }

@@ -1,7 +1,7 @@
-//! What is measured, and when.
+//! Meters and the times of their measurements.
 //!
-//! A meter gets what happens to packets, frames and transfers, and counts it by the times of a [`schedule`].
-//! It has no effect on any packet. Metrics that derive from several flows or from the scenario are not here
+//! A meter counts the events of packets, frames and transfers by the times of a [`schedule`]. It has no
+//! effect on any packet. Metrics that derive from several flows or from the scenario are not here
 //! ([`record`](crate::record())).
 
 pub(crate) mod completions;

@@ -8,18 +8,19 @@ use hdrhistogram::Histogram;
 use crate::meters::link_meter::growing_histogram;
 use crate::time::Nanos;
 
-/// Values to two or three digits or half a microsecond, whichever is coarser.
+/// A record of values to two or three digits or half a microsecond, whichever is coarser.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Percentiles {
     run: Run,
-    /// With three digits a run is rarely longer than one value.
+    /// True if equal values are counted as runs. With three digits a run is rarely longer than one value.
     has_runs: bool,
-    /// It grows to the largest value, a few times at most, which keeps thousands of flows small.
+    /// The histogram, which grows to the largest value, a few times at most; so thousands of flows stay
+    /// small.
     histogram: Histogram<u32>,
 }
 
-/// Values `first_ns..first_ns + width_ns`, which are one bucket of the histogram.
+/// A run of values in `first_ns..first_ns + width_ns`, one bucket of the histogram.
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
     first_ns: Nanos,
@@ -28,7 +29,7 @@ struct Run {
 }
 
 impl Percentiles {
-    /// No values yet; percentiles will have `digits` digits, 1 to 3.
+    /// Returns a record without values; percentiles will have `digits` digits, 1 to 3.
     pub(crate) fn new(digits: u8) -> Self {
         Percentiles { run: Run::default(), has_runs: digits < 3, histogram: growing_histogram(digits) }
     }
@@ -48,7 +49,7 @@ impl Percentiles {
         self.count(run);
     }
 
-    /// Adds the run to the histogram. Call it before any value is read.
+    /// Adds the run to the histogram. Call this method before any value is read.
     pub(crate) fn settle(&mut self) {
         let run = std::mem::take(&mut self.run);
         self.count(run);
@@ -62,19 +63,19 @@ impl Percentiles {
         }
     }
 
-    /// The minimum; `None` without values. Settle first.
+    /// The minimum; `None` without values. Call `settle` first.
     pub(crate) fn min_ns(&self) -> Option<Nanos> {
         debug_assert!(self.run.count == 0, "settled first");
         (!self.histogram.is_empty()).then(|| self.histogram.min())
     }
 
-    /// The value at a quantile; `None` without values. Settle first.
+    /// The value at a quantile; `None` without values. Call `settle` first.
     pub(crate) fn quantile_ns(&self, quantile: f64) -> Option<Nanos> {
         debug_assert!(self.run.count == 0, "settled first");
         (!self.histogram.is_empty()).then(|| self.histogram.value_at_quantile(quantile))
     }
 
-    /// Counters that the histogram has room for.
+    /// Number of counters that the histogram has room for.
     #[cfg(test)]
     pub(crate) fn room(&self) -> usize {
         self.histogram.distinct_values()
@@ -88,10 +89,10 @@ mod tests {
     use super::*;
     use crate::time::SECOND;
 
-    /// Both ends, both tails and the middle.
+    /// Quantiles at both ends, in both tails and in the middle.
     const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.95, 0.99, 1.0];
 
-    /// As packets meet them: near the one before, or anywhere.
+    /// Generates times as packets have them: near the time before, or anywhere.
     fn times() -> impl Strategy<Value = Vec<Nanos>> {
         let step = prop_oneof![6 => -3_000i64..3_000, 2 => -3_000_000i64..3_000_000, 1 => any::<i64>()];
         let near = (0..4_000 * SECOND, prop::collection::vec(step, 1..200));

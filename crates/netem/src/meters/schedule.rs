@@ -1,4 +1,4 @@
-//! When a run is measured: the boundaries of its intervals and of its measurement window.
+//! Times of the measurements of a run: the boundaries of its intervals and of its measurement window.
 
 use crate::time::Nanos;
 
@@ -22,16 +22,16 @@ impl Schedule {
     }
 }
 
-/// What begins and ends at a time of a [`Schedule`].
+/// A time of a [`Schedule`] at which an interval or the measurement window begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Boundary {
-    /// The time.
+    /// The time of the boundary.
     pub at: Nanos,
-    /// The window opens.
+    /// True if the measurement window opens.
     pub opens_window: bool,
-    /// The window closes.
+    /// True if the measurement window closes.
     pub closes_window: bool,
-    /// An interval ends.
+    /// True if an interval ends.
     pub ends_interval: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct Boundaries {
 }
 
 impl Boundaries {
-    /// All boundaries of a schedule.
+    /// Returns all boundaries of a schedule.
     pub fn new(schedule: Schedule) -> Self {
         let schedule = Schedule { interval: schedule.interval.max(1), ..schedule };
         let mut boundaries = Boundaries { schedule, next_tick: 0, next: 0 };
@@ -73,13 +73,13 @@ impl Boundaries {
         now >= self.next
     }
 
-    /// When the next boundary is; `Nanos::MAX`: there is none.
+    /// The time of the next boundary; `Nanos::MAX`: there is none.
     #[inline]
     pub fn next_event(&self) -> Nanos {
         self.next
     }
 
-    /// The next boundary at or before `now`.
+    /// Returns the next boundary at or before `now`.
     pub fn take(&mut self, now: Nanos) -> Option<Boundary> {
         if now < self.next || self.next == Nanos::MAX {
             return None;

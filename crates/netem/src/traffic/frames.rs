@@ -1,4 +1,4 @@
-//! Frames of audio or video: when an encoder writes them, and how large they are.
+//! Frames of audio or video: the times when an encoder writes them, and their sizes.
 
 use fairpace_scenario::{Media, Random, WHOLE_PPB};
 
@@ -14,22 +14,22 @@ pub struct Frames {
     media: Media,
 }
 
-/// Parts of a frequency of 1 per second.
+/// Number of parts of a frequency of 1 per second.
 const MILLI: u128 = 1_000;
 
 impl Frames {
-    /// The frames of these settings.
+    /// Returns the frames of these settings.
     pub fn new(media: Media) -> Self {
         Frames { media }
     }
 
-    /// From the start to the frame of this number, from 0 on.
+    /// Returns the time from the start to the frame of this number, from 0 on.
     pub(crate) fn after(&self, number: u64) -> Nanos {
         let ns = u128::from(number) * u128::from(SECOND) * MILLI / u128::from(self.media.per_s_milli.max(1));
         Nanos::try_from(ns).unwrap_or(Nanos::MAX)
     }
 
-    /// Bytes of the frame of this number, at least 1.
+    /// Returns the bytes of the frame of this number, at least 1.
     pub(crate) fn bytes(&self, number: u64, random: &mut Random) -> u64 {
         let Media { rate_bps, per_s_milli, deviation_ppb, key_every, key_weight, .. } = self.media;
         let mean = rate_bps as f64 / 8.0 * 1e3 / per_s_milli.max(1) as f64;
@@ -45,8 +45,8 @@ impl Frames {
     }
 }
 
-/// A number with the Laplace distribution of scale 1 around 0. The logarithm is libm's, which is the same on
-/// every machine.
+/// Returns a number with the Laplace distribution of scale 1 around 0. The logarithm is libm's, which gives
+/// equal results on every machine.
 fn laplace(random: &mut Random) -> f64 {
     let exponential = -libm::log(1.0 - random.unit());
     if random.below(2) == 0 { exponential } else { -exponential }

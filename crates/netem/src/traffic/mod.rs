@@ -1,4 +1,4 @@
-//! What applications write, and when: without end, in chunks, or in frames of audio or video.
+//! Data that applications write, and its times: without end, in chunks, or in frames of audio or video.
 //!
 //! A [`source`] offers bytes, whatever sender takes them. Connections are not here: drivers decide when the
 //! connections of a workload arrive.

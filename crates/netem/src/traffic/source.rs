@@ -1,43 +1,43 @@
-//! What an application writes, and when.
+//! Data that an application writes, and its times.
 
 use fairpace_scenario::Random;
 
 use crate::time::{Nanos, SECOND};
 use crate::traffic::frames::Frames;
 
-/// How an application writes.
+/// Patterns in which an application writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// Always more.
+    /// The application always has more data.
     Always,
-    /// More for `on`, nothing for `off`, and so on.
+    /// The application has data for `on`, none for `off`, and so on.
     OnOff {
-        /// How long it has data; at least 1.
+        /// Time for which the application has data; at least 1.
         on: Nanos,
-        /// How long it has none.
+        /// Time for which the application has no data.
         off: Nanos,
     },
-    /// A chunk every `every`, from the start on; `rate_bps` on average.
+    /// The application writes a chunk every `every`, from the start on; `rate_bps` on average.
     Paced {
-        /// Bits per second.
+        /// Mean rate, bits per second.
         rate_bps: u64,
         /// Time from chunk to chunk; at least 1.
         every: Nanos,
     },
-    /// Frames of audio or video.
+    /// The application writes frames of audio or video.
     Frames(Frames),
 }
 
-/// What an application gives its sender.
+/// An offer of an application to its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// This number of bytes more.
     Bytes(u64),
-    /// The same: a frame.
+    /// This number of bytes more, as a frame.
     Frame(u64),
-    /// More than can ever be sent.
+    /// More bytes than can ever be sent.
     Endless,
-    /// Nothing beyond what has been sent, until the next offer.
+    /// No bytes beyond those that have been sent, until the next offer.
     Pause,
 }
 
@@ -47,17 +47,17 @@ pub struct Source {
     pattern: Pattern,
     start: Nanos,
     next: Nanos,
-    /// Offers so far.
+    /// Number of offers so far.
     count: u64,
-    /// Bytes still to be written; `None`: no end.
+    /// Bytes still to be written; `None`: without end.
     left: Option<u64>,
     written: u128,
-    /// Of the sizes of frames.
+    /// Random numbers for the sizes of frames.
     random: Random,
 }
 
 impl Source {
-    /// An application that starts at `start` and writes `size_bytes`, or without end.
+    /// Returns an application that starts at `start` and writes `size_bytes`, or without end.
     ///
     /// [`Pattern::OnOff`] and [`Pattern::Frames`] ignore the size.
     pub fn new(pattern: Pattern, size_bytes: Option<u64>, start: Nanos) -> Self {
@@ -65,13 +65,13 @@ impl Source {
         Source { pattern, start, next: start, count: 0, left: size_bytes, written: 0, random }
     }
 
-    /// The same, with frames whose sizes are drawn from this stream.
+    /// Sets the random numbers from which the sizes of frames are drawn.
     #[must_use]
     pub fn with_random(self, random: Random) -> Self {
         Source { random, ..self }
     }
 
-    /// When the next offer is due; `Nanos::MAX`: never.
+    /// The time when the next offer is due; `Nanos::MAX`: never.
     #[inline]
     pub fn next_event(&self) -> Nanos {
         self.next
@@ -82,7 +82,7 @@ impl Source {
         self.left.is_some() && self.next == Nanos::MAX
     }
 
-    /// The next offer that is due by `now`; call until `None`.
+    /// Returns the next offer that is due by `now`; call until `None`.
     pub fn poll(&mut self, now: Nanos) -> Option<Offer> {
         if self.next == Nanos::MAX || self.next > now {
             return None;

@@ -1,4 +1,4 @@
-//! The RED of the paper: its figure 2, with the queue in bytes.
+//! The RED of Floyd and Jacobson: figure 2 of the paper, with the queue in bytes.
 
 use fairpace_scenario::Random;
 
@@ -17,7 +17,7 @@ pub(super) struct Floyd {
     gentle: bool,
     /// Transmission time of a full packet: one step of the average while the link is idle.
     step_ns: Nanos,
-    /// Arrivals since the last drop; `None`: the average is not above the minimum.
+    /// Number of arrivals since the last drop; `None`: the average is not above the minimum.
     count: Option<u64>,
 }
 
@@ -44,7 +44,8 @@ impl Floyd {
         }
     }
 
-    /// The paper's count is -1 below the minimum: the first packet above it is dropped with probability p_b.
+    /// Decides on a packet. The paper's count is -1 below the minimum: the first packet above it is dropped
+    /// with probability p_b.
     #[inline]
     pub(super) fn decide(&mut self, random: &mut Random) -> Verdict {
         if self.average < self.min {

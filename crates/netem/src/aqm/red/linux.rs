@@ -1,5 +1,5 @@
 //! Linux's RED: net/sched/sch_red.c and include/net/red.h, with the settings that iproute2's tc computes for
-//! them (tc/q_red.c, tc/tc_red.c). Checked against the sources of 2024.
+//! them (tc/q_red.c, tc/tc_red.c). This file was compared with the sources of 2024.
 //!
 //! - The average is scaled by 2^weight_log. An arrival adds backlog - average; the backlog does not include
 //!   the arriving packet.
@@ -22,28 +22,28 @@ use fairpace_scenario::Red;
 // Cells of the table by which idle time ages the average, and the largest shift in one of them.
 const CELLS: usize = 256;
 const MOST_HALVINGS: f64 = 31.0;
-/// tc makes the table for a clock of ticks of this many nanoseconds (/proc/net/psched: 1000 ticks are 64 us;
+/// Length of a clock tick, ns, for which tc computes the table (/proc/net/psched: 1000 ticks are 64 us;
 /// tc/tc_core.c).
 const TICK_NS: u64 = 64;
-/// The kernel, which once had the same clock, indexes the table by microseconds
-/// (`red_calc_qavg_from_idle_time`).
+/// Unit of the index of the table, ns. The kernel, which once had the clock of tc, indexes the table by
+/// microseconds (`red_calc_qavg_from_idle_time`).
 const IDLE_UNIT_NS: u64 = 1_000;
 
-/// The average, scaled by 2^weight_log as in Linux.
+/// Linux's RED, whose average is scaled by 2^weight_log.
 #[derive(Debug, Clone)]
 pub(super) struct Linux {
     weight_log: u32,
     scaled: u64,
     scaled_min: u64,
     scaled_max: u64,
-    /// Idle microseconds shifted right by this are the index in `halvings`.
+    /// Number of bits by which idle microseconds are shifted right to give the index in `halvings`.
     cell_log: u32,
     halvings: Box<[u8; CELLS]>,
-    /// A drop is due when the bytes above the minimum, times arrivals since the last drop, reach `drawn`: 32
-    /// random bits over `step`, which is the probability per byte times 2^32.
+    /// The probability per byte times 2^32. A drop is due when the bytes above the minimum, times arrivals
+    /// since the last drop, reach `drawn`: 32 random bits over `step`.
     step: u32,
     drawn: u64,
-    /// Arrivals since the last drop; `None`: the average is not between the thresholds.
+    /// Number of arrivals since the last drop; `None`: the average is not between the thresholds.
     count: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Linux {
         }
     }
 
-    /// Idle time takes the place of the backlog, which is ignored then.
+    /// Updates the average by the backlog, or after idle time by the idle time alone.
     #[inline]
     pub(super) fn update(&mut self, backlog_bytes: u64, idle: Option<Nanos>) {
         match idle {
@@ -78,9 +78,10 @@ impl Linux {
         }
     }
 
-    /// The table halves as often as the paper's formula would divide by e, per tick. But the kernel counts in
-    /// microseconds, so the average falls 15.6 times more slowly than tc intends. Before the first halving it
-    /// falls in proportion to the idle time over one cell, at most to a half.
+    /// Ages the average by idle time. The table halves as often as the paper's formula would divide by e, per
+    /// tick. But the kernel counts in microseconds, so the average falls 15.6 times more slowly than tc
+    /// intends. Before the first halving the average falls in proportion to the idle time over one cell, at
+    /// most to a half.
     fn age(&mut self, idle: Nanos) {
         let units = (idle / IDLE_UNIT_NS).min((CELLS as u64 - 1) << self.cell_log);
         let halvings = self.halvings[(units >> self.cell_log) as usize];
@@ -123,17 +124,17 @@ impl Linux {
     }
 }
 
-/// The probability per byte, times 2^32, in integer arithmetic: rounded down, but not to zero. With
-/// thresholds far apart that is coarse.
+/// Returns the probability per byte, times 2^32, in integer arithmetic: rounded down, but not to zero. With
+/// thresholds far apart the rounding is coarse.
 fn step(max_ppb: u64, between_bytes: u64) -> u32 {
     let max_p = (u128::from(max_ppb) << 32) / u128::from(WHOLE_PPB);
     let max_p = max_p.min(u128::from(u32::MAX)) as u64;
     ((max_p / between_bytes) as u32).max(1)
 }
 
-/// The table by which idle time ages the average, and the width of a cell as a power of two. The halvings
-/// after time t are -ln(1 - w) times the full packets that could have left in t (iproute2, tc/tc_red.c,
-/// `tc_red_eval_idle_damping`). A transmission time is rounded up to ticks.
+/// Returns the table by which idle time ages the average, and the width of a cell as a power of two. The
+/// halvings after time t are -ln(1 - w) times the full packets that could have left in t (iproute2,
+/// tc/tc_red.c, `tc_red_eval_idle_damping`). A transmission time is rounded up to ticks.
 fn idle_table(weight_log: u32, rate_bps: u64) -> (u32, Box<[u8; CELLS]>) {
     let step_ticks = (MTU_BYTES * 8 * SECOND).div_ceil(rate_bps.max(1).saturating_mul(TICK_NS)).max(1);
     let per_tick = minus_ln_one_minus(weight(weight_log)) / step_ticks as f64;
@@ -148,7 +149,7 @@ fn idle_table(weight_log: u32, rate_bps: u64) -> (u32, Box<[u8; CELLS]>) {
     (cell_log, halvings)
 }
 
-/// -ln(1 - w) for w up to a half, by its series: the same on every machine.
+/// Returns -ln(1 - w) for w up to a half, by its series: the result is equal on every machine.
 fn minus_ln_one_minus(w: f64) -> f64 {
     let (mut sum, mut term) = (0.0, 1.0);
     for n in 1..64 {

@@ -2,10 +2,10 @@
 //! avoidance", IEEE/ACM Transactions on Networking 1(4), 1993; and Linux's version, whose rules differ.
 //!
 //! A moving average of the backlog in bytes, computed as packets arrive, is compared with two thresholds.
-//! From the lower one on packets are dropped with a probability that grows with the average; above the upper
-//! one all are. Gaps between drops are uniform, not geometric, so the share of drops is about twice the
-//! configured probability. Packets count alike whatever their length: neither Linux nor this file weighs the
-//! probability by length, as section VII of the paper allows.
+//! From the lower threshold on packets are dropped with a probability that grows with the average; above the
+//! upper threshold all packets are dropped. Gaps between drops are uniform, not geometric, so the share of
+//! drops is about twice the configured probability. Packets count alike whatever their length: neither Linux
+//! nor this file weighs the probability by length, as section VII of the paper allows.
 //!
 //! Linux's adaptive RED and its flags `harddrop` and `nodrop` are not implemented.
 
@@ -29,11 +29,11 @@ use settings::Verdict;
 pub(super) struct RedQueue<T> {
     ring: Ring<T>,
     state: RedState,
-    /// Since when the link is idle.
+    /// Time since which the link is idle.
     idle_since: Option<Nanos>,
 }
 
-/// RED without a queue.
+/// The state of RED without a queue.
 #[derive(Debug, Clone)]
 pub(crate) struct RedState {
     average: Average,
@@ -187,8 +187,8 @@ mod tests {
         assert!((average(&queue) / (before * power(kept, 10)) - 1.0).abs() < 1e-12);
     }
 
-    /// Fates of a thousand packets that arrive while nothing leaves: dropped early, dropped for lack of room,
-    /// marked.
+    /// Returns the numbers of packets, of a thousand that arrive while nothing leaves, that were dropped
+    /// early, dropped for lack of room, and marked.
     fn fates(settings: Red, ecn: EcnField, limit: Limit) -> (usize, usize, usize) {
         let (mut recorded, mut dropped) = (Recorded::default(), Vec::new());
         let mut queue = RedQueue::new(settings, RATE_BPS, limit, Random::new(7));

@@ -1,8 +1,8 @@
-//! What both kinds of rules derive from the settings of RED.
+//! Values that both variants of RED derive from its settings.
 
 use crate::aqm::ring::MTU_BYTES;
 
-/// What the average means for an arriving packet.
+/// The decision that follows from the average for an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Pass,
@@ -12,17 +12,18 @@ pub(super) enum Verdict {
     Forced,
 }
 
-/// Thresholds are 32 bits wide on Linux, so that the scaled average fits into 64. (Linux has 32 bits for a
-/// scaled threshold and refuses larger ones: min and max must be below 2^(31 - weight_log).)
+/// Largest threshold. Thresholds are 32 bits wide on Linux, so that the scaled average fits into 64. (Linux
+/// has 32 bits for a scaled threshold and refuses larger ones: min and max must be below 2^(31 -
+/// weight_log).)
 pub(super) const MOST_BYTES: u64 = u32::MAX as u64;
-/// The smallest weight is 2^-31.
+/// Logarithm of the smallest weight, which is 2^-31.
 pub(super) const MOST_WEIGHT_LOG: u32 = 31;
 
 pub(super) fn weight(log: u32) -> f64 {
     1.0 / (1u64 << log) as f64
 }
 
-/// `factor` to the power of `n`, by multiplications alone: the same on every machine.
+/// Returns `factor` to the power of `n`, by multiplications alone: the result is equal on every machine.
 pub(super) fn power(mut factor: f64, mut n: u64) -> f64 {
     let mut product = 1.0;
     while n > 0 && product > 0.0 {
@@ -35,10 +36,10 @@ pub(super) fn power(mut factor: f64, mut n: u64) -> f64 {
     product
 }
 
-/// The weight 2^-log with which a burst of `burst` full packets into an empty queue stays just below the
-/// minimum. It is the largest with burst + 1 - min / packet <= (1 - (1 - w)^burst) / w: iproute2,
-/// tc/tc_red.c, `tc_red_eval_ewma`, and the table at the top of Linux's include/net/red.h. The paper's bound
-/// (section VI) has burst + 1 in the exponent: tc sums one packet less.
+/// Returns the logarithm of the weight 2^-log with which a burst of `burst` full packets into an empty queue
+/// stays just below the minimum. The weight is the largest with burst + 1 - min / packet <= (1 - (1 -
+/// w)^burst) / w: iproute2, tc/tc_red.c, `tc_red_eval_ewma`, and the table at the top of Linux's
+/// include/net/red.h. The paper's bound (section VI) has burst + 1 in the exponent: tc sums one packet less.
 pub(super) fn weight_log(min_bytes: u64, burst_pkts: u64) -> u32 {
     let needed = burst_pkts as f64 + 1.0 - min_bytes as f64 / MTU_BYTES as f64;
     let is_enough = |log: &u32| {

@@ -1,4 +1,4 @@
-//! What the tests of both kinds of RED share.
+//! Values and functions for tests of both variants of RED.
 
 use fairpace_scenario::Random;
 
@@ -6,7 +6,7 @@ use super::settings::Verdict;
 use crate::aqm::ring::MTU_BYTES;
 use fairpace_scenario::{Red, RedRules};
 
-/// The example of tc's manual, in full packets: 30 and 90 of them, bursts of 55.
+/// The example of tc's manual, in full packets: thresholds of 30 and 90, bursts of 55.
 pub(super) const MANUAL: Red = Red {
     rules: RedRules::Linux,
     min_bytes: 30 * MTU_BYTES,
@@ -19,7 +19,7 @@ pub(super) const MANUAL: Red = Red {
 pub(super) const RATE_BPS: u64 = 10_000_000;
 pub(super) const FLOYD: Red = Red { rules: RedRules::Floyd { gentle: false }, ..MANUAL };
 
-/// Gaps between drops while the average is constant, from drop to drop.
+/// Returns the gaps from drop to drop while the average is constant.
 pub(super) fn gaps(mut decide: impl FnMut(&mut Random) -> Verdict, n: usize) -> Vec<u64> {
     let (mut random, mut gaps, mut gap) = (Random::new(1), Vec::new(), 0);
     while gaps.len() < n {
@@ -33,7 +33,7 @@ pub(super) fn gaps(mut decide: impl FnMut(&mut Random) -> Verdict, n: usize) -> 
     gaps.split_off(1) // the first one began at no drop
 }
 
-/// Are these gaps uniform from 1 to `most`?
+/// Asserts that gaps are uniform from 1 to `most`.
 pub(super) fn assert_uniform(gaps: &[u64], most: u64) {
     assert_eq!((gaps.iter().min(), gaps.iter().max()), (Some(&1), Some(&most)));
     let n = gaps.len() as f64;
