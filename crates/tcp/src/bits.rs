@@ -35,7 +35,7 @@ impl Bits {
         self.words.fill(0);
     }
 
-    /// The first number in `from..to` whose bit is `wanted`; 64 at a time.
+    /// Returns the first number in `from..to` whose bit is `wanted`; tests 64 bits at a time.
     fn next(&self, from: u64, to: u64, wanted: bool) -> Option<u64> {
         debug_assert!(to.saturating_sub(from) <= self.capacity());
         let mut n = from;
@@ -59,8 +59,8 @@ impl Bits {
         self.next(from, to, false)
     }
 
-    /// The number in `from..to` above which exactly `above` others are set; `None` if at most `above` are
-    /// set.
+    /// Returns the number in `from..to` above which exactly `above` other numbers are set; `None` if at most
+    /// `above` are set.
     pub(crate) fn nth_set_from_above(&self, from: u64, to: u64, above: u64) -> Option<u64> {
         let (mut end, mut left) = (to, above);
         while end > from {

@@ -1,8 +1,8 @@
 //! The snapshots of packets in flight.
 //!
 //! Packets of a burst have the same snapshot but for the packets in flight, so there is one [`Snapshot`] per
-//! burst: with hundreds of connections, one per packet would not fit the processor's cache. A retransmission
-//! has its own.
+//! burst: with hundreds of connections, a snapshot per packet would not fit the processor's cache. A
+//! retransmission has its own.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -11,29 +11,29 @@ use std::ops::Range;
 use crate::prefetch;
 use crate::rate::Snapshot;
 
-/// Packets that were sent together.
+/// A burst: packets that were sent together.
 #[derive(Debug, Clone, Copy, Default)]
 struct Burst {
-    /// The first packet.
+    /// The first packet of the burst.
     first: u64,
     /// The snapshot of the first packet.
     snapshot: Snapshot,
 }
 
-/// The fields that a cumulative ACK reads are first.
+/// The bursts in flight. The fields that a cumulative ACK reads are first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Bursts {
-    /// The oldest burst with outstanding packets. It is outside the queue since ACKs read it most.
+    /// The oldest burst with outstanding packets. It is outside the queue since ACKs read it most often.
     oldest: Burst,
-    /// The first packet of the next burst; `u64::MAX`: there is none.
+    /// The first packet of the next burst; `u64::MAX`: there is no further burst.
     next: u64,
     /// Index in `later` where the last search ended, since SACKs and loss detection proceed packet by packet.
     near: Cell<usize>,
     /// The bursts after the oldest, in order.
     later: VecDeque<Burst>,
     /// Snapshots of retransmissions, by packet number modulo the length, a power of two. Empty before the
-    /// first one.
+    /// first retransmission.
     retransmissions: Vec<Snapshot>,
 }
 
@@ -57,7 +57,8 @@ impl Bursts {
         *self = Bursts { later: std::mem::take(&mut self.later), ..Bursts::default() };
     }
 
-    /// Adds a burst from packet `seq` on, which is above all others. `alone`: no other packet is outstanding.
+    /// Adds a burst from packet `seq` on, which is above all packets before. `alone`: no other packet is
+    /// outstanding.
     #[inline]
     pub(crate) fn send(&mut self, seq: u64, snapshot: Snapshot, alone: bool) {
         if alone {
@@ -79,7 +80,7 @@ impl Bursts {
         self.retransmissions[seq as usize & (room - 1)] = snapshot;
     }
 
-    /// Grows to a capacity of `room` packets; `outstanding` is the range of outstanding ones.
+    /// Grows to a capacity of `room` packets; `outstanding` is the range of outstanding packets.
     pub(crate) fn grow(&mut self, outstanding: Range<u64>, room: usize) {
         let old = self.retransmissions.len();
         if old == 0 {

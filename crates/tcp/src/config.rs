@@ -1,4 +1,4 @@
-//! Configuration of either end. The defaults are Linux's.
+//! Configuration of sender and receiver. The defaults are Linux's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,30 +14,31 @@ use crate::wire::MSS_BYTES;
 pub struct ReceiverConfig {
     /// The receive window.
     pub window: Window,
-    /// Full segments per ACK, at least 1: 2 in RFC 1122 and Linux. Above 2 a PSH causes none, either.
+    /// Number of full segments per ACK, at least 1: 2 in RFC 1122 and Linux. Above 2 a PSH causes no ACK,
+    /// either.
     pub ack_every: u32,
-    /// A segment with PSH is acknowledged as soon as the application has read it (Linux since 6.7).
+    /// PSH: a segment with PSH is acknowledged as soon as the application has read it (Linux since 6.7).
     pub psh_ack: bool,
-    /// Delayed ACKs: waits for `ack_every` segments, at least 40 ms and at most 200 ms. Without: an ACK per
-    /// segment.
+    /// Delayed ACKs: the receiver waits for `ack_every` segments, at least 40 ms and at most 200 ms. If
+    /// false: an ACK per segment.
     pub delayed_ack: bool,
     /// SACK compression: the longest delay of an ACK after three duplicate ACKs. In Linux
     /// tcp_comp_sack_delay_ns, 1 ms, or 5 % of the RTT if that is less. 0: no compression.
     pub sack_delay_ns: Nanos,
     /// The most ACKs that are compressed into one (Linux: tcp_comp_sack_nr).
     pub sack_delay_acks: u32,
-    /// SACK and D-SACK, if the sender uses them too.
+    /// SACK and D-SACK, if the sender uses them, too.
     pub sack: bool,
-    /// Agrees to ECN if the sender requests it.
+    /// ECN: the receiver agrees if the sender requests it.
     pub ecn: Ecn,
-    /// Accurate ECN: ACKs have the AccECN option, where it fits.
+    /// Accurate ECN: ACKs have the AccECN option, where the option fits.
     pub accecn_option: bool,
-    /// Payload of a full segment: that of the sender.
+    /// Payload of a full segment: equal to the sender's, bytes.
     pub mss_bytes: u32,
-    /// GRO: packets that arrive in order within this time of the first are received as one, up to 64 kB.
-    /// Linux receives the packet at the end of the device's poll. 0: no GRO.
+    /// GRO: packets that arrive in order within this time of the first packet are received as one, up to 64
+    /// kB. Linux receives the packet at the end of the device's poll. 0: no GRO.
     pub gro_ns: Nanos,
-    /// Times that a SYN-ACK is sent again before the receiver gives up.
+    /// Number of retransmissions of a SYN-ACK before the receiver gives up.
     pub syn_ack_retries: u32,
     /// Artificial delay of every ACK, which makes the RTT seem longer (Ma et al. 2017, section III-C).
     pub ack_delay_ns: Nanos,
@@ -67,12 +68,13 @@ impl Default for ReceiverConfig {
 }
 
 impl ReceiverConfig {
-    /// Linux's defaults on a path of this RTT.
+    /// Returns Linux's defaults on a path of this RTT.
     pub fn linux(rtt_ns: Nanos) -> Self {
         ReceiverConfig { sack_delay_ns: (rtt_ns / 20).min(1_000_000), ..ReceiverConfig::default() }
     }
 
-    /// A receiver with these settings, on a path of this RTT. It takes part in what its sender uses.
+    /// Returns a receiver with these settings, on a path of this RTT. It uses SACK and ECN as its sender
+    /// does.
     pub fn new(receiving: &Receiving, sending: &Sending, rtt: Duration) -> Self {
         let linux = ReceiverConfig::linux(ns(rtt));
         ReceiverConfig {

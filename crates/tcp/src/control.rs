@@ -7,7 +7,7 @@ pub trait Control: Sized {
     /// Parameters that a connection starts with.
     type Params;
 
-    /// Whether the algorithm or the host controls cwnd in recovery.
+    /// Returns whether the algorithm or the host controls cwnd in recovery.
     fn kind(params: &Self::Params) -> Kind;
 
     /// True if the algorithm gets [`Event::Lost`] and [`Event::ProbeRepaired`].
@@ -25,7 +25,8 @@ pub trait Control: Sized {
     /// Returns the algorithm's state for observers.
     fn observe(&self) -> Observation;
 
-    /// Decisions that were outside of the bounds of the contract. The sender gets what is within them.
+    /// Returns counts of decisions that were outside the bounds of the contract. The sender gets decisions
+    /// within the bounds.
     fn clamps(&self) -> Clamps;
 }
 

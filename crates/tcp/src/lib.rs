@@ -3,16 +3,16 @@
 //!
 //! The crate models what congestion control depends on: SACK scoreboard, RACK-TLP, RTO and F-RTO, PRR, undo,
 //! delivery rate samples, TSO bursts, pacing by earliest departure time, delayed ACKs, SACK compression, GRO,
-//! ECN, and rwnd with its autotuning. [`Sending`] and [`ReceiverConfig`] switch those that have a field
-//! there. Data is counted in packets of one MSS, which is constant, and is not stored; sequence numbers are
-//! packet numbers and do not wrap. The cost per ACK does not depend on the number of packets in flight, and
-//! memory is proportional to it.
+//! ECN, and rwnd with its autotuning. [`Sending`] and [`ReceiverConfig`] have fields that switch some of
+//! these mechanisms off. Data is counted in packets of one MSS, which is constant, and is not stored;
+//! sequence numbers are packet numbers and do not wrap. The cost per ACK does not depend on the number of
+//! packets in flight, and memory is proportional to it.
 //!
 //! It is not a TCP for real networks: it has no window scaling, no changes of the path MTU, no close
-//! handshake, no receivers that renege and no applications that read slowly. Timers are those of a
-//! kernel with 250 jiffies per second, and late by the mean of its timer wheel; those of the handshake are on
-//! time. It does not read scenarios and has no network. Comments cite RFCs, or the Linux
-//! function that the code follows.
+//! handshake, no receivers that renege and no applications that read slowly. Timers are those of a kernel
+//! with 250 jiffies per second, and late by the mean of its timer wheel; timers of the handshake are on time.
+//! It does not read scenarios and has no network. Comments cite RFCs, or the Linux function that the code
+//! follows.
 //!
 //! A sender and a receiver, 10 ms apart:
 //!

@@ -5,29 +5,29 @@ use fairpace_cc::{MIN_BURST_PKTS, NO_RATE};
 
 use crate::time::Nanos;
 
-/// Packets at the start of a connection that are not paced (Linux: tcp_update_skb_after_send, data_segs_out <
-/// 10).
+/// Number of packets at the start of a connection that are not paced (Linux: tcp_update_skb_after_send,
+/// data_segs_out < 10).
 const UNPACED_PKTS: u32 = 10;
 /// The longest burst, bytes: 64 KiB less room for headers (Linux: GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER).
 const BURST_MAX_BYTES: u64 = 65_536 - 321;
-/// On short paths bursts are longer: by 64 KiB, halved for each 2^9 us of the minimum RTT (Linux:
-/// tcp_tso_rtt_log).
+/// Logarithm of a time in us, for bursts on short paths: they are longer by 64 KiB, halved for each 2^9 us of
+/// the minimum RTT (Linux: tcp_tso_rtt_log).
 const BURST_RTT_SHIFT: u32 = 9;
 
 /// The schedule of departures.
 #[derive(Debug, Clone)]
 pub(crate) struct Pacer {
-    /// The sender paces.
+    /// True if the sender paces.
     pub(crate) enabled: bool,
-    /// The pacing rate in force; [`NO_RATE`]: none.
+    /// The pacing rate in force; [`NO_RATE`]: no pacing rate.
     pub(crate) rate_Bps: u64,
     /// The smallest full burst, which the algorithm may lower (Linux: the hook min_tso_segs).
     pub(crate) min_burst_pkts: u32,
-    /// Payload of a full segment.
+    /// Payload of a full segment, bytes.
     pub(crate) mss_bytes: u32,
-    /// Earliest departure of the next burst; once passed, departure of the last one.
+    /// Earliest departure of the next burst; once passed, departure of the last burst.
     departure: Nanos,
-    /// Packets scheduled, up to [`UNPACED_PKTS`].
+    /// Number of packets scheduled, up to [`UNPACED_PKTS`].
     sent_pkts: u32,
 }
 
@@ -74,8 +74,8 @@ impl Pacer {
         sent
     }
 
-    /// Packets in a full burst: the pacing rate over 2^`shift` seconds, about 1 ms for 10, and more on very
-    /// short paths (Linux: tcp_tso_autosize).
+    /// Returns the number of packets in a full burst: the pacing rate over 2^`shift` seconds, about 1 ms for
+    /// 10, and more on very short paths (Linux: tcp_tso_autosize).
     pub(crate) fn burst_pkts(&self, shift: u8, min_rtt_us: u64) -> u32 {
         let halvings = min_rtt_us >> BURST_RTT_SHIFT;
         let near = if halvings < 32 { BURST_MAX_BYTES >> halvings } else { 0 };
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::wire::MSS_BYTES;
 
-    /// One packet per millisecond.
+    /// Returns a pacer with a rate of one packet per millisecond.
     fn pacer() -> Pacer {
         let mut p = Pacer::new(true, MSS_BYTES);
         p.rate_Bps = u64::from(MSS_BYTES) * 1000;
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(p.burst_pkts(10, 1_100), 11, "64 KiB / 4 on a path of 1.1 ms");
     }
 
-    /// Linux: GSO_LEGACY_MAX_SIZE is in bytes, sk_pacing_rate too.
+    /// Bursts are computed in bytes: Linux has GSO_LEGACY_MAX_SIZE and sk_pacing_rate in bytes.
     #[test]
     fn bursts_and_their_spacing_follow_the_length_of_packets() {
         for (mss, a_millisecond, most) in [(1228, 9, 53), (1448, 8, 45), (8948, 2, 7)] {

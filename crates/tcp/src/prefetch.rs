@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-/// Distance of the prefetched element: far enough to be needed by a later event, near enough to be cached
-/// then.
+/// Distance of the prefetched element: far enough to be needed by a later event, near enough to be in the
+/// cache then.
 const AHEAD: usize = 3;
 
 /// Prefetches the elements that will soon be at the front.

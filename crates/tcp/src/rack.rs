@@ -1,9 +1,10 @@
-//! RACK: a packet is lost if one sent sufficiently later was delivered (RFC 8985; Linux: tcp_recovery.c).
+//! RACK: a packet is lost if a packet sent sufficiently later was delivered (RFC 8985; Linux:
+//! tcp_recovery.c).
 
 use crate::rate::after;
 use crate::scoreboard::Transmission;
 
-/// Recoveries for which a widened reordering window stays, RFC 8985, section 6.2, step 4.
+/// Number of recoveries for which a widened reordering window stays, RFC 8985, section 6.2, step 4.
 const REO_WND_PERSIST: u32 = 16;
 /// The widest reordering window, in quarters of the minimum RTT (Linux: u8 reo_wnd_steps).
 const REO_WND_STEPS_MAX: u64 = 255;
@@ -14,24 +15,24 @@ pub(crate) struct Rack {
     delivered: Transmission,
     /// RTT of the last delivery.
     rtt_us: u64,
-    /// A packet was delivered since the last loss detection.
+    /// True if a packet was delivered since the last loss detection.
     pub(crate) advanced: bool,
     /// Width of the reordering window, in quarters of the minimum RTT.
     reo_wnd_steps: u64,
-    /// Recoveries after which the window narrows again.
+    /// Number of recoveries after which the window narrows again.
     pub(crate) reo_wnd_persist: u32,
-    /// A D-SACK has reported a spurious retransmission since the window was last widened.
+    /// True if a D-SACK has reported a spurious retransmission since the window was last widened.
     pub(crate) dsack_seen: bool,
-    /// `delivered_pkts` when the window was last widened.
+    /// Value of `delivered_pkts` when the window was last widened.
     last_delivered: u32,
-    /// Reordering was observed on this connection.
+    /// True if reordering was observed on this connection.
     pub(crate) reordering_seen: bool,
 }
 
-/// What the reordering window depends on.
+/// Inputs from which the reordering window follows.
 pub(crate) struct ReoWndInput {
     pub(crate) in_recovery: bool,
-    /// As many packets were SACKed as the duplicate-ACK threshold.
+    /// True if as many packets were SACKed as the duplicate-ACK threshold.
     pub(crate) dupthresh_reached: bool,
     pub(crate) min_rtt_us: u64,
     pub(crate) srtt_us: u64,
@@ -47,8 +48,8 @@ impl Rack {
         self.delivered
     }
 
-    /// A packet was delivered. If it was retransmitted less than a minimum RTT ago, it was the original that
-    /// arrived.
+    /// Records the delivery of a packet. If it was retransmitted less than a minimum RTT ago, the original
+    /// has arrived.
     pub(crate) fn on_delivered(
         &mut self,
         now_us: u64,
@@ -65,7 +66,7 @@ impl Rack {
         self.delivered = self.delivered.max(sent);
     }
 
-    /// The age from which a packet is lost that was sent before the last one delivered.
+    /// The age from which a packet is lost that was sent before the last packet delivered.
     pub(crate) fn age_us(&self, s: &ReoWndInput) -> u64 {
         self.rtt_us + self.reo_wnd_us(s)
     }
@@ -82,8 +83,8 @@ impl Rack {
         (s.min_rtt_us / 4 * self.reo_wnd_steps).min(s.srtt_us)
     }
 
-    /// Widens the window once per round in which a D-SACK reported a spurious retransmission (Linux:
-    /// tcp_rack_update_reo_wnd).
+    /// Widens the reordering window once per round in which a D-SACK reported a spurious retransmission
+    /// (Linux: tcp_rack_update_reo_wnd).
     pub(crate) fn update_reo_wnd(&mut self, sample_prior_delivered: Option<u32>, delivered_pkts: u32) {
         let Some(prior_delivered) = sample_prior_delivered else { return };
         if after(self.last_delivered, prior_delivered) {

@@ -4,29 +4,29 @@
 //! rate is the lower of the send rate and the ACK rate over that time, so that bursts of packets or ACKs are
 //! not mistaken for bandwidth.
 
-/// The state of the connection when a packet was last sent. There is one per burst in flight, so times other
-/// than that of sending are 32-bit differences from it: up to 71 minutes.
+/// The state of the connection when a packet was last sent. There is one snapshot per burst in flight, so its
+/// other times are 32-bit differences from the time of sending: up to 71 minutes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Snapshot {
-    /// When the packet was sent.
+    /// Time when the packet was sent.
     pub(crate) sent_us: u64,
     /// Time since the first packet of the sample's send interval was sent.
     pub(crate) since_first_us: u32,
     /// Time since `delivered_pkts` last grew.
     pub(crate) since_delivered_us: u32,
-    /// Packets delivered until then.
+    /// Number of packets delivered until then.
     pub(crate) delivered_pkts: u32,
-    /// Packets ever marked lost until then.
+    /// Number of packets ever marked lost until then.
     pub(crate) lost_pkts: u32,
-    /// Packets in flight just after it was sent, itself included.
+    /// Number of packets in flight just after the packet was sent, itself included.
     pub(crate) inflight_pkts: u32,
-    /// `delivered_ce_pkts` in the low bits, [`APP_LIMITED`] above.
+    /// Number of packets delivered with a mark (`delivered_ce_pkts`) in the low bits, [`APP_LIMITED`] above.
     pub(crate) marked: u32,
 }
 
-/// Bits of a snapshot's count of marks, which wraps, as in Linux (tcp_skb_cb: 20 bits).
+/// Mask of a snapshot's count of marks, which wraps, as in Linux (tcp_skb_cb: 20 bits).
 const MARKS_MASK: u32 = (1 << 20) - 1;
-/// Bit of a snapshot for a packet that was sent while the sender was application-limited.
+/// Flag of a snapshot for a packet that was sent while the sender was application-limited.
 const APP_LIMITED: u32 = 1 << 31;
 
 impl Snapshot {
@@ -36,7 +36,7 @@ impl Snapshot {
         self.marked & APP_LIMITED != 0
     }
 
-    /// Packets delivered with a mark since then; `delivered_ce_pkts` is the count now.
+    /// Number of packets delivered with a mark since the snapshot; `delivered_ce_pkts` is the count now.
     #[inline]
     pub(crate) fn marks_since(&self, delivered_ce_pkts: u32) -> u32 {
         delivered_ce_pkts.wrapping_sub(self.marked) & MARKS_MASK
@@ -46,7 +46,7 @@ impl Snapshot {
 // Half a cache line: a longer snapshot measured slower with hundreds of connections.
 const _: () = assert!(size_of::<Snapshot>() == 32);
 
-/// `later - earlier` in the 32 bits of a snapshot.
+/// Returns `later - earlier` in the 32 bits of a snapshot.
 fn between_us(earlier: u64, later: u64) -> u32 {
     u32::try_from(later.saturating_sub(earlier)).unwrap_or(u32::MAX)
 }
@@ -54,18 +54,19 @@ fn between_us(earlier: u64, later: u64) -> u32 {
 /// The connection's state for rate samples.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rate {
-    /// Packets acknowledged or SACKed so far; wraps.
+    /// Number of packets acknowledged or SACKed so far; wraps.
     pub(crate) delivered_pkts: u32,
-    /// Of these, packets delivered by an ACK with ECE; wraps.
+    /// Number of packets delivered by an ACK with ECE; wraps.
     pub(crate) delivered_ce_pkts: u32,
-    /// When `delivered_pkts` last grew.
+    /// Time when `delivered_pkts` last grew.
     pub(crate) delivered_us: u64,
     first_sent_us: u64,
-    /// Samples are application-limited until `delivered_pkts` has passed this; 0: they are not.
+    /// Value of `delivered_pkts` up to which samples are application-limited; 0: samples are not
+    /// application-limited.
     pub(crate) app_limited_until: u32,
 }
 
-/// The sampled packet: of the packets that an ACK delivers, the one that was sent last.
+/// The sampled packet: among the packets that an ACK delivers, the packet that was sent last.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reference {
     snapshot: Option<Snapshot>,
@@ -78,8 +79,8 @@ impl Reference {
     }
 }
 
-/// A sample. Fields are `None` if the ACK delivered nothing; the interval also if it is shorter than the
-/// minimum RTT.
+/// A delivery rate sample. Fields are `None` if the ACK delivered no packet; the interval also if it is
+/// shorter than the minimum RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sample {
     pub(crate) delivered_pkts: Option<u32>,
@@ -89,8 +90,8 @@ pub(crate) struct Sample {
 }
 
 impl Rate {
-    /// The snapshot of a packet sent now; `first`: nothing else is outstanding. The scoreboard sets the
-    /// fields on losses and packets in flight.
+    /// Returns the snapshot of a packet sent now; `first`: no other packet is outstanding. The scoreboard
+    /// sets the fields on losses and packets in flight.
     pub(crate) fn on_send(&mut self, sent_us: u64, first: bool) -> Snapshot {
         if first {
             self.first_sent_us = sent_us;
@@ -117,7 +118,7 @@ impl Rate {
         }
     }
 
-    /// A packet was delivered. It becomes the reference if it was sent after the current one.
+    /// Records the delivery of a packet. It becomes the reference if it was sent after the current reference.
     pub(crate) fn on_delivered(&mut self, reference: &mut Reference, snapshot: &Snapshot, seq: u64) {
         let newer = match reference.snapshot {
             None => true,
@@ -129,7 +130,7 @@ impl Rate {
         }
     }
 
-    /// A packet was delivered that was sent after all others delivered before.
+    /// Records the delivery of a packet that was sent after all packets delivered before.
     #[inline]
     pub(crate) fn advance(&mut self, snapshot: &Snapshot) {
         self.first_sent_us = snapshot.sent_us;
@@ -146,7 +147,7 @@ impl Rate {
         }
     }
 
-    /// The same, and returns the sample.
+    /// Ends an ACK as [`Rate::end_ack`] does, and returns the sample.
     pub(crate) fn sample(
         &mut self,
         now_us: u64,
@@ -163,7 +164,7 @@ impl Rate {
         }
     }
 
-    /// The same with the snapshot of the sampled packet.
+    /// Ends an ACK, and returns the sample from the snapshot `s` of the sampled packet.
     #[inline]
     pub(crate) fn sample_of(&mut self, now_us: u64, acked: u32, s: &Snapshot, min_rtt_us: u64) -> Sample {
         self.end_ack(now_us, acked);
@@ -188,7 +189,8 @@ pub(crate) fn after(a: u32, b: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// Sends packet i at `send(i)` and acknowledges each at `ack(i)`, in order of time; returns all samples.
+    /// Sends packet i at `send(i)` and acknowledges each packet at `ack(i)`, in order of time; returns all
+    /// samples.
     fn samples(pkts: u64, send: impl Fn(u64) -> u64, ack: impl Fn(u64) -> u64) -> Vec<Sample> {
         let (mut rate, mut snapshots, mut samples) = (Rate::default(), Vec::new(), Vec::new());
         let (mut sent, mut acked) = (0, 0);
@@ -209,7 +211,7 @@ mod tests {
         samples
     }
 
-    /// Packets per millisecond, times 1000.
+    /// Returns the rate of a sample: packets per millisecond, times 1000.
     fn per_s(s: &Sample) -> u64 {
         u64::from(s.delivered_pkts.unwrap()) * 1_000_000 / s.interval_us.unwrap()
     }

@@ -10,7 +10,7 @@ pub(crate) const RTO_MIN_US: u64 = 200_000;
 pub(crate) const RTO_MAX_US: u64 = 120_000_000;
 /// RTO before the first sample, us: 1 s (RFC 6298, section 2.1).
 pub(crate) const RTO_INITIAL_US: u64 = 1_000_000;
-/// Length of the minimum filter, ns: 300 s (Linux: tcp_min_rtt_wlen).
+/// Length of the filter of the minimum RTT, ns: 300 s (Linux: tcp_min_rtt_wlen).
 const MIN_RTT_FILTER: Nanos = 300 * 1_000_000_000;
 
 /// RTT estimator of RFC 6298, in the fixed-point form of Linux's tcp_rtt_estimator: srtt times 8, deviations
@@ -21,7 +21,7 @@ pub(crate) struct Rtt {
     mdev_4us: u64,
     mdev_max_4us: u64,
     rttvar_4us: u64,
-    /// The variance may fall once per round: when this packet is acknowledged.
+    /// The packet whose acknowledgment ends the round: the variance may fall once per round.
     round_end: u64,
     rto_us: u64,
     /// The smallest variance term.
@@ -30,7 +30,7 @@ pub(crate) struct Rtt {
 }
 
 impl Rtt {
-    /// Without samples. The RTO is to exceed the RTT by at least `rto_min_us`.
+    /// Returns an estimator without samples. The RTO is to exceed the RTT by at least `rto_min_us`.
     pub(crate) fn new(rto_min_us: u64) -> Self {
         Rtt { rto_min_us, rto_us: RTO_INITIAL_US, ..Rtt::default() }
     }
@@ -92,7 +92,7 @@ impl Rtt {
         self.min.update(now, rtt_us.max(1));
     }
 
-    /// Smoothed RTT; 0 before the first sample.
+    /// The smoothed RTT; 0 before the first sample.
     pub(crate) fn srtt_us(&self) -> u64 {
         self.srtt_8us >> 3
     }
@@ -105,15 +105,15 @@ impl Rtt {
         self.rto_us * US
     }
 
-    /// Minimum RTT; `u32::MAX` before the first sample.
+    /// The minimum RTT; `u32::MAX` before the first sample.
     pub(crate) fn min_us(&self) -> u64 {
         self.min.get_us()
     }
 }
 
-/// The age of an echoed timestamp in us, with the resolution of a millisecond; `None` if it lies in the
-/// future. Packets that do not wait for the pacer carry the departure time that the pacer gave them (Linux:
-/// tcp_rtt_tsopt_us).
+/// The age of an echoed timestamp in us, with the resolution of a millisecond; `None` if the timestamp lies
+/// in the future. Packets that do not wait for the pacer carry the departure time that the pacer gave them
+/// (Linux: tcp_rtt_tsopt_us).
 pub(crate) fn since_echo_us(now: Nanos, echo_ms: u32) -> Option<u64> {
     /// A millisecond, us.
     const MS_US: u32 = 1000;
@@ -122,11 +122,11 @@ pub(crate) fn since_echo_us(now: Nanos, echo_ms: u32) -> Option<u64> {
 }
 
 /// Windowed minimum filter of Kathleen Nichols (Linux: lib/win_minmax.c): the smallest sample and two later
-/// ones, each newer than the one before.
+/// ones, each newer than the sample before.
 #[derive(Debug, Clone, Copy)]
 struct MinRtt {
     best: [MinSample; 3],
-    /// Before this time, samples that are not smaller change nothing.
+    /// Time before which samples that are not smaller change nothing.
     quiet_until: Nanos,
 }
 

@@ -1,4 +1,5 @@
-//! The state of every packet from the oldest unacknowledged one to the next to send.
+//! The scoreboard: the state of every packet from the oldest unacknowledged packet to the next packet to
+//! send.
 //!
 //! A packet is outstanding, SACKed, lost, or lost and retransmitted. Packets in flight are those sent and
 //! neither delivered nor marked lost (RFC 6675, "pipe"). Linux keeps its queue in two orders, by sequence and
@@ -12,61 +13,63 @@ use crate::bits::Bits;
 use crate::bursts::Bursts;
 use crate::rate::Snapshot;
 
-/// Marks of a packet (Linux: TCPCB_*).
+/// Bits that mark a packet (Linux: TCPCB_*).
 pub(crate) mod mark {
-    /// Covered by a SACK block.
+    /// The packet is covered by a SACK block.
     pub(crate) const SACKED: u8 = 1;
-    /// Marked lost.
+    /// The packet is marked lost.
     pub(crate) const LOST: u8 = 2;
-    /// Lost and retransmitted, and the retransmission is in flight.
+    /// The packet is lost and retransmitted, and the retransmission is in flight.
     pub(crate) const RETRANS: u8 = 4;
-    /// Retransmitted at some time, or sent again as a tail loss probe.
+    /// The packet was retransmitted at some time, or sent again as a tail loss probe.
     pub(crate) const EVER_RETRANS: u8 = 8;
 }
 
 /// Capacity after the first packet: an initial window of 10, rounded up to a power of two.
 const INITIAL_PKTS: usize = 16;
-/// The largest capacity that is kept for the next connection, packets: at most 60 kB.
+/// Largest capacity that is kept for the next connection, packets: at most 60 kB.
 const KEPT_PKTS: usize = 1024;
 
-/// A transmission of a packet. The order is that of sending, and of sequence where times are equal (RFC 8985,
-/// section 6.2: RACK_sent_after).
+/// A transmission of a packet. Transmissions are ordered by time of sending, and by sequence where times are
+/// equal (RFC 8985, section 6.2: RACK_sent_after).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Transmission {
     pub(crate) sent_us: u64,
     pub(crate) seq: u64,
 }
 
-/// The fields that a cumulative ACK reads are first.
+/// The scoreboard of a connection. The fields that a cumulative ACK reads are first.
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub(crate) struct Scoreboard {
-    /// Oldest unacknowledged packet, and the next to be sent for the first time.
+    /// The oldest unacknowledged packet, and the next packet to be sent for the first time.
     una: u64,
     nxt: u64,
     sacked_out: u32,
     lost_out: u32,
     retrans_out: u32,
-    /// Outstanding packets that were ever retransmitted.
+    /// Number of outstanding packets that were ever retransmitted.
     ever_retrans_out: u32,
-    /// Packets ever marked lost; wraps.
+    /// Number of packets ever marked lost; wraps.
     lost_pkts: u32,
-    /// Of `sacked_out`, packets that only duplicate ACKs report: it is unknown which ones.
+    /// Number of packets of `sacked_out` that only duplicate ACKs report: it is unknown which packets these
+    /// are.
     dup_acks: u32,
     /// One past the highest packet SACKed, or `una`.
     fack: u64,
-    /// Per packet, indexed by its number modulo the capacity, a power of two; 0 for what is not outstanding.
+    /// Marks of each packet, indexed by its number modulo the capacity, a power of two; 0 for packets that
+    /// are not outstanding.
     marks: Vec<u8>,
     bursts: Bursts,
-    /// Below this, every packet was retransmitted, SACKed or marked lost.
+    /// Packet number below which every packet was retransmitted, SACKed or marked lost.
     first_sent_from: u64,
-    /// No packet below this is pending.
+    /// Packet number below which no packet is pending.
     pending_from: u64,
-    /// Packets marked lost since the last [`Scoreboard::swap_losses`]; `None`: they are not recorded.
+    /// Packets marked lost since the last [`Scoreboard::swap_losses`]; `None`: losses are not recorded.
     losses: Option<Vec<u64>>,
     /// A bit per packet with mark SACKED, to skip SACKed packets in steps of 64.
     sacked: Bits,
-    /// Packets lost and not retransmitted.
+    /// The pending packets: lost and not retransmitted.
     pending: Bits,
     /// Retransmissions in order of sending. Entries of packets that were delivered or retransmitted again are
     /// stale.
@@ -194,9 +197,9 @@ impl Scoreboard {
         self.pending.clear(seq);
     }
 
-    /// Records another transmission of packet `seq`, and no more: that of a tail loss probe, which is not in
-    /// flight beside the packet that it repeats (Linux: tcp_send_loss_probe calls __tcp_retransmit_skb; it is
-    /// tcp_retransmit_skb that counts in retrans_out).
+    /// Records another transmission of packet `seq`, without any mark: the transmission of a tail loss probe,
+    /// which is not in flight beside the packet that it repeats (Linux: tcp_send_loss_probe calls
+    /// __tcp_retransmit_skb; it is tcp_retransmit_skb that counts in retrans_out).
     pub(crate) fn send_again(&mut self, seq: u64, snapshot: Snapshot) {
         let at = self.index(seq);
         let (lost_pkts, inflight_pkts) = (self.lost_pkts, self.in_flight() + 1);
@@ -209,7 +212,7 @@ impl Scoreboard {
         self.retransmitted.push_back(Transmission { sent_us: snapshot.sent_us, seq });
     }
 
-    /// The lowest packet that is lost and not retransmitted.
+    /// Returns the lowest packet that is lost and not retransmitted.
     pub(crate) fn next_pending(&mut self) -> Option<u64> {
         if self.retrans_out >= self.lost_out {
             return None;
@@ -220,7 +223,7 @@ impl Scoreboard {
         found
     }
 
-    /// The number of consecutive pending packets from `seq` on, up to `most`.
+    /// Returns the number of consecutive pending packets from `seq` on, up to `most`.
     pub(crate) fn pending_run(&self, seq: u64, most: u32) -> u32 {
         let end = (seq + u64::from(most)).min(self.nxt);
         (self.pending.next_clear(seq, end).unwrap_or(end) - seq) as u32
@@ -247,8 +250,8 @@ impl Scoreboard {
         had
     }
 
-    /// Without SACK: counts a duplicate ACK as one packet that has arrived. Returns the number of packets
-    /// newly counted, 1 or 0: the count cannot exceed the outstanding packets less the lost ones (Linux:
+    /// Counts a duplicate ACK as a packet that has arrived, without SACK. Returns the number of packets newly
+    /// counted, 1 or 0: the count cannot exceed the outstanding packets less the lost packets (Linux:
     /// tcp_add_reno_sack, tcp_limit_reno_sacked).
     pub(crate) fn add_dup_ack(&mut self) -> u32 {
         let prior = self.sacked_out;
@@ -258,7 +261,7 @@ impl Scoreboard {
         self.sacked_out - prior.min(self.sacked_out)
     }
 
-    /// Without SACK: `acked` more packets were acknowledged, of which duplicate ACKs have reported all but
+    /// Counts `acked` more acknowledged packets, without SACK. Duplicate ACKs have reported all of them but
     /// the hole. Returns the number of packets newly delivered.
     pub(crate) fn remove_dup_acks(&mut self, acked: u32) -> u32 {
         let delivered = acked.saturating_sub(self.dup_acks).max(1);
@@ -278,12 +281,12 @@ impl Scoreboard {
         self.set_dup_acks(self.dup_acks.min(out - holes));
     }
 
-    /// The first packet in `from..to` that has not been SACKed.
+    /// Returns the first packet in `from..to` that has not been SACKed.
     pub(crate) fn next_unsacked(&self, from: u64, to: u64) -> Option<u64> {
         self.sacked.next_clear(from, to)
     }
 
-    /// A D-SACK reports that a retransmission was unnecessary: it is not in flight any more.
+    /// Records that a D-SACK reports an unnecessary retransmission, which is then not in flight any more.
     pub(crate) fn clear_retrans(&mut self, seq: u64) {
         let at = self.index(seq);
         if self.marks[at] & mark::RETRANS != 0 {
@@ -328,7 +331,7 @@ impl Scoreboard {
         had
     }
 
-    /// Marks a packet lost, or its retransmission. Returns false if the packet is SACKed or marked already.
+    /// Marks a packet or its retransmission lost. Returns false if the packet is SACKed or marked already.
     pub(crate) fn mark_lost(&mut self, seq: u64) -> bool {
         let at = self.index(seq);
         let had = self.marks[at];
@@ -368,7 +371,7 @@ impl Scoreboard {
     }
 
     /// Marks packets lost that were sent before `delivered` and are older than `age_us`. If packets sent
-    /// before `delivered` are not old enough yet: returns the time until all of them are, us.
+    /// before `delivered` are not old enough yet: returns the time until all of them are old enough, us.
     pub(crate) fn detect_lost(&mut self, delivered: Transmission, age_us: u64, now_us: u64) -> Option<u64> {
         let first = self.detect_lost_in_first_transmission(delivered, age_us, now_us);
         first.max(self.detect_lost_retransmissions(delivered, age_us, now_us))
@@ -447,14 +450,14 @@ impl Scoreboard {
         wait
     }
 
-    /// True for a packet that is SACKed, or lost and not retransmitted: loss detection skips it. That of a
-    /// tail loss probe is watched, although the packet is not marked lost.
+    /// True for a packet that is SACKed, or lost and not retransmitted: loss detection skips it. A tail loss
+    /// probe is not skipped, although its packet is not marked lost.
     fn is_out_of_watch(&self, seq: u64) -> bool {
         let marks = self.marks(seq);
         marks & mark::SACKED != 0 || marks & (mark::LOST | mark::RETRANS) == mark::LOST
     }
 
-    /// After a timeout: marks the oldest packet lost, and every other that is older than `age_us`.
+    /// Marks packets lost after a timeout: the oldest packet, and every packet that is older than `age_us`.
     pub(crate) fn mark_lost_by_timeout(&mut self, age_us: u64, now_us: u64) {
         for seq in self.una..self.nxt {
             if seq == self.una || self.snapshot(seq).sent_us + age_us <= now_us {
@@ -463,7 +466,7 @@ impl Scoreboard {
         }
     }
 
-    /// Recounts everything and asserts that the counters agree. It does so on some ACKs only, since it is
+    /// Recounts all packets and asserts that the counters agree. This is done on some ACKs only, since it is
     /// slow.
     #[cfg(debug_assertions)]
     pub(crate) fn check(&self) {

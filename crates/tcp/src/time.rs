@@ -7,31 +7,32 @@ pub type Nanos = u64;
 pub(crate) const US: Nanos = 1_000;
 /// A jiffy, us: 4 ms, with CONFIG_HZ=250 as in Debian's kernels (others have 1 to 10 ms).
 pub(crate) const JIFFY_US: u64 = 4_000;
-/// Jiffies up to which a timer fires within one jiffy of its time (Linux: LVL_START of kernel/time/timer.c).
+/// Most jiffies for which a timer fires within one jiffy of its time (Linux: LVL_START of
+/// kernel/time/timer.c).
 const EXACT_JIFFIES: u64 = 63;
-/// From one level of the timer wheel to the next, times and granularity grow by this factor (Linux:
+/// Factor by which times and granularity grow from one level of the timer wheel to the next (Linux:
 /// LVL_CLK_DIV).
 const LEVEL_FACTOR: u64 = 8;
 
-/// `us` in jiffies, rounded up (Linux: usecs_to_jiffies).
+/// Returns `us` in jiffies, rounded up (Linux: usecs_to_jiffies).
 #[inline]
 #[expect(clippy::manual_div_ceil, reason = "that takes twice as many instructions, for each ACK")]
 pub(crate) fn jiffies(us: u64) -> u64 {
     (us + JIFFY_US - 1) / JIFFY_US
 }
 
-/// When a timer fires that is set to `jiffies` from `now`. Linux's timer wheel is never early. It is late by
-/// up to a jiffy, and by up to an eighth of the time from 252 ms on. Here every timer is late by half of
-/// that, the mean over all moments within a jiffy.
+/// Returns the time when a timer fires that is set to `jiffies` from `now`. Linux's timer wheel is never
+/// early. It is late by up to a jiffy, and by up to an eighth of the time from 252 ms on. Here every timer is
+/// late by half of this, the mean over all moments within a jiffy.
 #[inline]
 pub(crate) fn expiry(now: Nanos, jiffies: u64) -> Nanos {
-    /// ns.
+    /// Half a jiffy, ns.
     const HALF_A_JIFFY: Nanos = JIFFY_US / 2 * US;
     let granule = if jiffies < EXACT_JIFFIES { 1 } else { granule(jiffies) };
     now + (2 * jiffies + granule) * HALF_A_JIFFY
 }
 
-/// The granularity of the level that a timer of N jiffies is in, jiffies.
+/// Returns the granularity of the level of a timer of N jiffies, jiffies.
 #[cold]
 fn granule(jiffies: u64) -> u64 {
     let (mut granule, mut end) = (1, EXACT_JIFFIES);

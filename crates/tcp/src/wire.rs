@@ -1,16 +1,16 @@
-//! Segments and ACKs, and where sender and receiver put them.
+//! Segments and ACKs, and the interfaces through which sender and receiver send them.
 
 use crate::time::Nanos;
 
 /// Payload of a full segment with the default MTU, bytes: 1500 less 20 of IP and 32 of TCP with timestamps.
-/// Of other MTUs: [`Sending::mss_bytes`](crate::Sending::mss_bytes).
+/// For other MTUs: [`Sending::mss_bytes`](crate::Sending::mss_bytes).
 pub const MSS_BYTES: u32 = 1448;
 /// Headers of a data packet, bytes: Ethernet (without FCS and preamble), IP, TCP with timestamps.
 pub const HEADER_BYTES: u32 = 14 + 20 + 32;
 /// Length of a SYN, bytes: Ethernet, IP, TCP with 20 bytes of options as in Linux.
 pub const SYN_BYTES: u32 = 14 + 20 + 40;
 
-/// The ECN field of a packet: RFC 3168, section 5, and RFC 9331. The network has a type of its own for it.
+/// The ECN field of a packet: RFC 3168, section 5, and RFC 9331. The network has its own type for this field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EcnField {
     /// Not-ECT: congestion can only drop the packet.
@@ -27,25 +27,26 @@ pub enum EcnField {
 /// A data packet of one MSS, a SYN, or the ACK of a SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// Packet number; [`Segment::SYN`] or [`Segment::ACK`] for what is no data.
+    /// Packet number; [`Segment::SYN`] or [`Segment::ACK`] if the segment is no data.
     pub seq: u64,
-    /// When it was sent.
+    /// Time when the segment was sent.
     pub sent: Nanos,
     /// Echo of the timestamp of the last ACK.
     pub echo_ms: u32,
     /// The ECN field. A SYN is Not-ECT, and so is a retransmission, except in L4S. The network sets CE before
     /// the segment arrives.
     pub ecn: EcnField,
-    /// CWR: the sender has reduced cwnd after an ECE. On a SYN: it requests ECN.
+    /// CWR: the sender has reduced cwnd after an ECE. On a SYN: the sender requests ECN.
     pub cwr: bool,
-    /// PSH: the last packet of a burst of several, or of what the application has written.
+    /// PSH: the last packet of a burst of several packets, or the last of the data that the application has
+    /// written.
     pub push: bool,
 }
 
 impl Segment {
     /// The `seq` of a SYN.
     pub const SYN: u64 = u64::MAX;
-    /// The `seq` of the ACK of a SYN-ACK. A sender that has data sends that instead.
+    /// The `seq` of the ACK of a SYN-ACK. A sender that has data sends the data instead.
     pub const ACK: u64 = u64::MAX - 1;
 
     /// True for a data packet.
@@ -60,17 +61,17 @@ impl Segment {
     }
 }
 
-/// The timestamp clock, ms. It wraps after 49 days.
+/// Returns the timestamp clock, ms. It wraps after 49 days.
 pub(crate) fn timestamp_ms(at: Nanos) -> u32 {
     (at / 1_000_000) as u32
 }
 
-/// Packets from `start` to `end`, exclusive.
+/// A block of packets from `start` to `end`, exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Block {
-    /// First packet.
+    /// The first packet of the block.
     pub start: u64,
-    /// One past the last packet.
+    /// One past the last packet of the block.
     pub end: u64,
 }
 
@@ -78,7 +79,7 @@ impl Block {
     /// The empty block.
     pub const NONE: Block = Block { start: 0, end: 0 };
 
-    /// True when it holds no packet.
+    /// True when the block holds no packet.
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
@@ -95,24 +96,25 @@ pub struct Ack {
     pub next: u64,
     /// Echo of a segment's timestamp, ms (TSecr, RFC 7323).
     pub echo_ms: u32,
-    /// Its own timestamp, ms (TSval).
+    /// The ACK's own timestamp, ms (TSval).
     pub sent_ms: u32,
-    /// rwnd: packets that the receiver accepts from `next` on. At least 1; `u32::MAX`: no limit.
+    /// The receive window: packets that the receiver accepts from `next` on. At least 1; `u32::MAX`: no
+    /// limit.
     pub rwnd_pkts: u32,
     /// The low bits of the window field, by which a sender without SACK knows a duplicate: an ACK that opens
-    /// rwnd is none (RFC 5681, section 2). It is that of Linux's receive buffer, even where `rwnd_pkts` is
-    /// without limit. 0 with SACK.
+    /// rwnd is no duplicate (RFC 5681, section 2). The field is that of Linux's receive buffer, even where
+    /// `rwnd_pkts` is without limit. 0 with SACK.
     pub window: u8,
     /// True for a SYN-ACK.
     pub syn: bool,
     /// ECE: a marked packet has arrived. On a SYN-ACK: the receiver agrees to ECN.
     pub ece: bool,
-    /// Accurate ECN (RFC 9768): the packets that have arrived with CE; wraps. Its low three bits are the ACE
-    /// field. The AccECN option has the rest, where it fits: see [`Ack::has_accecn_option`]. 0 without
-    /// accurate ECN.
+    /// Accurate ECN (RFC 9768): number of packets that have arrived with CE; wraps. The low three bits are
+    /// the ACE field. The AccECN option has the rest, where it fits: see [`Ack::has_accecn_option`]. 0
+    /// without accurate ECN.
     pub ce_pkts: u16,
-    /// SACK blocks, RFC 2018, most recent first; the first may be a D-SACK, RFC 2883. Three fit beside
-    /// timestamps.
+    /// SACK blocks, RFC 2018, most recent first; the first block may be a D-SACK, RFC 2883. Three blocks fit
+    /// beside timestamps.
     pub blocks: [Block; 3],
 }
 
@@ -120,9 +122,10 @@ impl Ack {
     /// The `next` of a RST: the receiver does not know the connection.
     pub const RST: u64 = u64::MAX;
 
-    /// Does the AccECN option fit beside the other options? TCP has 40 bytes for them. Timestamps take 12 and
-    /// SACK 12, 20 or 28, so it does not fit beside three SACK blocks. RFC 9768, section 3.2.3.3, lets SACK
-    /// come first up to two blocks, beside which it fits; here SACK does with three, too.
+    /// Does the AccECN option fit beside the other options? TCP has 40 bytes for options. Timestamps take 12
+    /// and SACK 12, 20 or 28, so the AccECN option does not fit beside three SACK blocks. RFC 9768, section
+    /// 3.2.3.3, lets SACK come first up to two blocks, beside which the option fits; here SACK comes first
+    /// with three blocks, too.
     #[inline]
     pub fn has_accecn_option(&self) -> bool {
         self.blocks[2].is_empty()
@@ -130,7 +133,7 @@ impl Ack {
 }
 
 impl Default for Ack {
-    /// Acknowledges nothing, with an rwnd without limit.
+    /// Returns an ACK that acknowledges nothing, with an rwnd without limit.
     fn default() -> Self {
         Ack {
             next: 0,
@@ -148,10 +151,10 @@ impl Default for Ack {
 
 /// The network as a sender uses it.
 pub trait Wire {
-    /// Sends a packet now. Its length is [`HEADER_BYTES`] and, for data, its MSS, or [`SYN_BYTES`].
+    /// Sends a packet now. The packet's length is [`HEADER_BYTES`] and, for data, its MSS, or [`SYN_BYTES`].
     fn send(&mut self, segment: Segment);
 
-    /// The connection has failed: see [`Sender::has_failed`](crate::Sender::has_failed).
+    /// Records that the connection has failed: see [`Sender::has_failed`](crate::Sender::has_failed).
     fn fail(&mut self) {}
 }
 

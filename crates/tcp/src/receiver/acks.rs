@@ -1,5 +1,5 @@
-//! When an ACK is sent, and what it carries: delayed ACKs, SACK compression, the echo or the count of ECN
-//! marks (Linux: __tcp_ack_snd_check, tcp_data_ecn_check, dctcp_ece_ack_update).
+//! Sending of ACKs and their content: delayed ACKs, SACK compression, the echo or the count of ECN marks
+//! (Linux: __tcp_ack_snd_check, tcp_data_ecn_check, dctcp_ece_ack_update).
 
 use super::Receiver;
 use super::state::QUICK_ACKS_ON_MARK;
@@ -7,13 +7,13 @@ use crate::config::Ecn;
 use crate::time::Nanos;
 use crate::wire::{Ack, AckWire, Block, EcnField, Segment, timestamp_ms};
 
-/// Duplicate ACKs that are sent before SACK compression begins: the threshold of RFC 5681 (Linux:
+/// Number of duplicate ACKs that are sent before SACK compression begins: the threshold of RFC 5681 (Linux:
 /// TCP_FASTRETRANS_THRESH).
 const DUP_ACKS: u32 = 3;
 
 impl Receiver {
-    /// Processes the ECN field of `pkts` packets received as one. Returns true if an ACK must be sent at
-    /// once.
+    /// Processes the ECN field of `pkts` packets that are received as one. Returns true if an ACK must be
+    /// sent at once.
     pub(super) fn process_mark(
         &mut self,
         now: Nanos,
@@ -45,7 +45,8 @@ impl Receiver {
         segment.cwr // the sender's cwnd may be so small that it waits for this ACK
     }
 
-    /// RFC 8257, section 3.2: one ACK never acknowledges both marked and unmarked packets.
+    /// Processes a packet's mark: an ACK never acknowledges both marked and unmarked packets (RFC 8257,
+    /// section 3.2).
     fn process_mark_dctcp(&mut self, now: Nanos, marked: bool, wire: &mut impl AckWire) -> bool {
         if marked == self.acks.ece {
             return false;
@@ -70,7 +71,7 @@ impl Receiver {
         }
     }
 
-    /// The same without out-of-order packets, ECN and artificial delay.
+    /// Sends or delays an ACK, without out-of-order packets, ECN and artificial delay.
     #[inline]
     pub(super) fn acknowledge_fast(&mut self, now: Nanos, push: bool, wire: &mut impl AckWire) {
         let acks = &mut self.acks;
@@ -92,7 +93,8 @@ impl Receiver {
         wire.send(now, ack);
     }
 
-    /// True if the ACK is compressed: the first three duplicate ACKs are not (Linux: tcp_comp_sack_*).
+    /// True if the ACK is compressed. The first three duplicate ACKs are not compressed (Linux:
+    /// tcp_comp_sack_*).
     fn compresses(&mut self, now: Nanos) -> bool {
         let config = &self.config;
         let acks = &mut self.acks;
@@ -114,7 +116,7 @@ impl Receiver {
         true
     }
 
-    /// Sends an ACK of everything received; no ACK is delayed or compressed any more.
+    /// Sends an ACK of all packets received. After it no ACK is delayed or compressed.
     #[inline]
     pub(super) fn send_ack(&mut self, now: Nanos, wire: &mut impl AckWire) {
         let acks = &mut self.acks;
@@ -141,7 +143,7 @@ impl Receiver {
         wire.send(leaves, ack);
     }
 
-    /// `rwnd_pkts` and `window` of an ACK that leaves now.
+    /// Returns `rwnd_pkts` and `window` of an ACK that leaves now.
     #[inline]
     pub(super) fn advertise(&mut self, syn: bool) -> (u32, u8) {
         if self.config.sack && self.window.is_constant() {
@@ -156,7 +158,7 @@ impl Receiver {
         self.blocks.report(self.duplicate.take())
     }
 
-    /// When an ACK that is created now leaves.
+    /// Returns the time when an ACK that is created now leaves.
     #[inline]
     pub(super) fn departure(&mut self, now: Nanos) -> Nanos {
         let config = &self.config;

@@ -2,16 +2,16 @@
 
 use crate::wire::Block;
 
-/// The most blocks that are kept (Linux: TCP_NUM_SACKS).
+/// Most blocks that are kept (Linux: TCP_NUM_SACKS).
 const BLOCKS: usize = 4;
 
-/// The blocks, most recent first, empty ones last.
+/// The SACK blocks, most recent first, empty blocks last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SackBlocks([Block; BLOCKS]);
 
 impl SackBlocks {
-    /// Inserts a block at the front, merged with a block that it touches. Returns the index of that block, or
-    /// the number of blocks if it touches none (Linux: tcp_sack_new_ofo_skb).
+    /// Inserts a block at the front, merged with a block that it touches. Returns the index of the block that
+    /// it touches, or the number of blocks if there is none (Linux: tcp_sack_new_ofo_skb).
     pub(super) fn insert(&mut self, new: Block) -> usize {
         let touches = |b: Block, other: Block| !b.is_empty() && b.start <= other.end && other.start <= b.end;
         let touching = self.0.iter().position(|b| touches(*b, new));

@@ -10,8 +10,8 @@ use crate::wire::{AckWire, HEADER_BYTES, Segment};
 const MAX_BYTES: u64 = 65_536 - HEADER_BYTES as u64;
 
 impl Receiver {
-    /// Adds a segment to the packet that GRO assembles, or receives that packet and starts a new one. A PSH
-    /// ends it. Returns the packets that became available to the application.
+    /// Adds a segment to the packet that GRO assembles, or receives the assembled packet and starts a new
+    /// one. A PSH ends a packet. Returns the number of packets that became available to the application.
     #[inline(never)]
     pub(super) fn receive_gro(&mut self, now: Nanos, segment: Segment, wire: &mut impl AckWire) -> u64 {
         if now <= self.gro.until && self.gro.takes(&segment) {
@@ -31,7 +31,7 @@ impl Receiver {
         available
     }
 
-    /// Receives the packet that GRO assembles, if there is one.
+    /// Receives the packet that GRO assembles, if it holds any segment.
     pub(super) fn flush_gro(&mut self, now: Nanos, wire: &mut impl AckWire) -> u64 {
         match std::mem::replace(&mut self.gro, GroPacket::NONE) {
             GroPacket { pkts: 0, .. } => 0,

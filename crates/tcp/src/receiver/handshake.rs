@@ -1,5 +1,5 @@
-//! The handshake at the receiver: answers to SYNs, and when it gives up (RFC 6298, RFC 9293, section 3.5;
-//! Linux: tcp_check_req, reqsk_timer_handler).
+//! The handshake at the receiver: answers to SYNs, retransmissions and giving up (RFC 6298, RFC 9293, section
+//! 3.5; Linux: tcp_check_req, reqsk_timer_handler).
 
 use super::Receiver;
 use crate::config::Ecn;
@@ -7,7 +7,7 @@ use crate::rtt::{RTO_INITIAL_US, RTO_MAX_US, since_echo_us};
 use crate::time::{Nanos, US};
 use crate::wire::{Ack, AckWire, Segment, timestamp_ms};
 
-/// Repeated SYNs are answered no more often than this, ns: 500 ms (Linux: tcp_invalid_ratelimit).
+/// Least time between answers to repeated SYNs, ns: 500 ms (Linux: tcp_invalid_ratelimit).
 const ANSWERS_APART: Nanos = 500_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,22 +17,22 @@ enum Stage {
     /// The SYN-ACK is not acknowledged.
     SynReceived,
     Established,
-    /// No SYN-ACK was acknowledged, and the connection is forgotten.
+    /// No SYN-ACK was acknowledged, and the receiver no longer knows the connection.
     GivenUp,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Handshake {
-    /// The receiver neither waits for the ACK of a SYN-ACK nor has given up.
+    /// True if the receiver neither waits for the ACK of a SYN-ACK nor has given up.
     is_over: bool,
     stage: Stage,
-    /// Times that the SYN-ACK was sent again because of its timer.
+    /// Number of retransmissions of the SYN-ACK because of its timer.
     timeouts: u32,
-    /// When the first SYN-ACK left.
+    /// Time when the first SYN-ACK left.
     sent: Nanos,
-    /// SYN-ACKs that have left.
+    /// Number of SYN-ACKs that have left.
     syn_acks: u32,
-    /// When a repeated SYN was answered last; `None`: none was.
+    /// Time when a repeated SYN was answered last; `None`: no repeated SYN was answered.
     answered: Option<Nanos>,
 }
 
@@ -52,7 +52,8 @@ impl Handshake {
         self.is_over
     }
 
-    /// Counts a SYN-ACK that leaves. Returns when it is sent again, or the receiver gives up.
+    /// Counts a SYN-ACK that leaves. Returns the time when it is retransmitted, or when the receiver gives
+    /// up.
     fn send(&mut self, now: Nanos) -> Nanos {
         if self.syn_acks == 0 {
             self.sent = now;
@@ -66,8 +67,8 @@ impl Handshake {
 }
 
 impl Receiver {
-    /// Processes a segment that is no data, or that comes before the handshake is over. Returns true if it is
-    /// data to receive.
+    /// Processes a segment that is no data, or that comes before the handshake is over. Returns true if the
+    /// segment is data to receive.
     #[cold]
     pub(super) fn shake_hands(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
         if segment.seq == Segment::SYN {
@@ -98,7 +99,7 @@ impl Receiver {
         self.send_syn_ack(now, wire);
     }
 
-    /// The timer of the SYN-ACK has expired: sends it again, or gives up.
+    /// Processes the timer of the SYN-ACK: retransmits the SYN-ACK, or gives up.
     #[cold]
     pub(super) fn on_syn_ack_timeout(&mut self, now: Nanos, wire: &mut impl AckWire) {
         self.acks.delayed_until = Nanos::MAX;
@@ -126,8 +127,8 @@ impl Receiver {
         wire.send(leaves, ack);
     }
 
-    /// A segment that is no SYN arrives. It ends the handshake, and the RTT is known. Returns false if the
-    /// connection is forgotten: then the answer is a RST (RFC 9293, section 3.10.7.1).
+    /// Ends the handshake with a segment that is no SYN, which gives the RTT. Returns false if the receiver
+    /// no longer knows the connection: then the answer is a RST (RFC 9293, section 3.10.7.1).
     fn end_handshake(&mut self, now: Nanos, segment: &Segment, wire: &mut impl AckWire) -> bool {
         if self.handshake.stage == Stage::GivenUp {
             let leaves = self.departure(now);

@@ -19,18 +19,20 @@ use handshake::Handshake;
 use state::{Acks, GroPacket, QUICK_ACKS};
 use window::{DataArrival, ReceiveWindow};
 
-/// A change beyond this number of blocks ends SACK compression (Linux: TCP_SACK_BLOCKS_EXPECTED).
+/// Number of blocks beyond which a change of the blocks ends SACK compression (Linux:
+/// TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS_EXPECTED: usize = 2;
 /// The largest capacity for out-of-order packets that is kept for the next connection, packets.
 const KEPT_PKTS: u64 = 1024;
 
-/// The receiver of one TCP connection, whose application reads at once. The fields that a segment in order
+/// The receiver of a TCP connection, whose application reads at once. The fields that a segment in order
 /// needs are first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Receiver {
     next: u64,
-    /// Only delayed ACKs matter: no GRO and no ECN, no packet out of order, no artificial delay.
+    /// True if delayed ACKs are the only mechanism in use: no GRO and no ECN, no packet out of order, no
+    /// artificial delay.
     fast_path: bool,
     acks: Acks,
     /// The packet that GRO assembles.
@@ -52,7 +54,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that expects packet 0. It allocates nothing before packets arrive out of order.
+    /// Returns a receiver that expects packet 0. It allocates nothing before packets arrive out of order.
     pub fn new(config: ReceiverConfig) -> Self {
         Receiver::with_memory(config, Bits::default())
     }
@@ -76,7 +78,7 @@ impl Receiver {
         }
     }
 
-    /// Resets to what [`Receiver::new`] returns, and keeps some of the allocated memory.
+    /// Resets to the state of [`Receiver::new`], and keeps some of the allocated memory.
     pub fn reset(&mut self, config: ReceiverConfig) {
         let mut ooo = std::mem::take(&mut self.ooo);
         ooo.reset(KEPT_PKTS);
@@ -88,7 +90,7 @@ impl Receiver {
         self.next
     }
 
-    /// When [`Receiver::on_timer`] must be called next; `None`: no timer is armed.
+    /// The time when [`Receiver::on_timer`] must be called next; `None`: no timer is armed.
     #[inline]
     pub fn next_timer(&self) -> Option<Nanos> {
         let next = self.acks.next_timer().min(self.gro.until);
@@ -182,8 +184,8 @@ impl Receiver {
         self.next - before
     }
 
-    /// Receives packets of which not all are the next in order, or while others are out of order. Returns
-    /// true if an ACK must be sent at once.
+    /// Receives packets that are not all the next in order, or that arrive while others are out of order.
+    /// Returns true if an ACK must be sent at once.
     #[cold]
     fn on_disorder(&mut self, pkts: std::ops::Range<u64>) -> bool {
         let mut at_once = false;

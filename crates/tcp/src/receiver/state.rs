@@ -9,45 +9,49 @@ const ATO_MIN: Nanos = 40_000_000;
 /// The longest delay of an ACK, ns: a jiffy of 4 ms less than the shortest RTO of 200 ms (Linux:
 /// tcp_delack_max). An RTT of more than [`ATO_MIN`] is less.
 const ATO_MAX: Nanos = 196_000_000;
-/// ACKs that are not delayed at the start, after a long gap and after duplicates (Linux: TCP_MAX_QUICKACKS).
+/// Number of ACKs that are not delayed at the start, after a long gap and after duplicates (Linux:
+/// TCP_MAX_QUICKACKS).
 pub(super) const QUICK_ACKS: u32 = 16;
-/// How long after a segment the application has read it, ns: 60 us, seen once with Linux 6.18 on two cores.
+/// Time after a segment until the application has read it, ns: 60 us, seen once with Linux 6.18 on two cores.
 const READ_NS: Nanos = 60_000;
-/// ACKs that are not delayed after a mark, since the sender's cwnd may be small (Linux: __tcp_ecn_check_ce).
+/// Number of ACKs that are not delayed after a mark, since the sender's cwnd may be small (Linux:
+/// __tcp_ecn_check_ce).
 pub(super) const QUICK_ACKS_ON_MARK: u32 = 2;
-/// Of an rwnd that holds less than two packets, this number of ACKs is not delayed (Linux:
-/// tcp_incr_quickack).
+/// Number of ACKs that are not delayed if rwnd holds less than two packets (Linux: tcp_incr_quickack).
 const QUICK_ACKS_LEAST: u32 = 2;
-/// Accurate ECN: this number of packets with CE is acknowledged at once. RFC 9768, section 3.2.2.5.1, has 2
-/// while data is unacknowledged, and a packet of data with CE always is.
+/// Accurate ECN: number of packets with CE that are acknowledged at once. RFC 9768, section 3.2.2.5.1, has 2
+/// while data is unacknowledged, and a data packet with CE always is.
 const CE_PKTS_PER_ACK: u16 = 2;
 
 /// ACKs that are delayed or compressed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Acks {
-    /// Both ends agreed to ECN.
+    /// True if both ends agreed to ECN.
     pub(super) ecn: bool,
-    /// The next ACK carries ECE.
+    /// True if the next ACK carries ECE.
     pub(super) ece: bool,
-    /// Accurate ECN: the last packet arrived with CE.
+    /// Accurate ECN: true if the last packet arrived with CE.
     pub(super) last_was_ce: bool,
-    /// Accurate ECN: packets that have arrived with CE, which wraps, and of these since the last ACK.
+    /// Accurate ECN: number of packets that have arrived with CE, which wraps, and the number since the last
+    /// ACK.
     pub(super) ce_pkts: u16,
     pub(super) unreported_ce_pkts: u16,
-    /// ECN-capable packets have arrived, so one that is not is probably a retransmission.
+    /// True if ECN-capable packets have arrived: a packet that is not ECN-capable is then probably a
+    /// retransmission.
     pub(super) ect_seen: bool,
-    /// `next` in the last ACK sent.
+    /// The field `next` of the last ACK sent.
     pub(super) acked: u64,
-    /// The timestamp to echo: of the segment that advanced the last ACK, or would have (RFC 7323, section
-    /// 4.3).
+    /// The timestamp to echo: the timestamp of the segment that advanced the last ACK, or would have (RFC
+    /// 7323, section 4.3).
     pub(super) echo_ms: u32,
-    /// ACKs that are not delayed (Linux: icsk_ack.quick).
+    /// Number of ACKs that are not delayed (Linux: icsk_ack.quick).
     pub(super) quickacks: u32,
-    /// How long after a segment the timer of its ACK fires: `ato`, at most `delay_max`, and its lateness.
+    /// Time after a segment when the timer of its ACK fires: `ato`, at most `delay_max`, and its lateness.
     delay: Nanos,
-    /// When a segment last arrived in order, or the connection was established (Linux: icsk_ack.lrcvtime).
+    /// Time when a segment last arrived in order, or the connection was established (Linux:
+    /// icsk_ack.lrcvtime).
     last_data: Nanos,
-    /// A segment that follows before this time is over changes no delay; 0: any may.
+    /// Time after a segment within which a further segment changes no delay; 0: any segment may change it.
     quiet: Nanos,
     /// The delay of an ACK, before it is bounded; 0: no segment has arrived in order, and no quick ACK has
     /// left (Linux: icsk_ack.ato).
@@ -57,21 +61,21 @@ pub(super) struct Acks {
     /// The receiver's own RTO: a longer gap ends with quick ACKs, since the sender starts slowly again.
     rto: Nanos,
     /// Deadlines of a delayed ACK, or of the next SYN-ACK during the handshake, and of compressed SACKs;
-    /// `Nanos::MAX`: there are none.
+    /// `Nanos::MAX`: no deadline.
     pub(super) delayed_until: Nanos,
-    /// The delayed ACK leaves when the application has read, since a segment was pushed.
+    /// True if the delayed ACK leaves when the application has read, since a segment had PSH.
     is_read: bool,
     pub(super) compressed_until: Nanos,
     pub(super) compressed: u32,
     pub(super) dup_acks: u32,
     pub(super) dup_acks_next: u64,
-    /// When the last ACK left, and the number of steps of `ack_delay_at` that have passed.
+    /// Time when the last ACK left, and the number of steps of `ack_delay_at` that have passed.
     pub(super) last_departure: Nanos,
     pub(super) delay_steps: usize,
 }
 
 impl Acks {
-    /// Of a connection without segments.
+    /// Returns the state of a connection without segments.
     pub(super) fn new() -> Self {
         Acks {
             delay: expiry(0, 0),
@@ -113,7 +117,7 @@ impl Acks {
         self.compressed > 0
     }
 
-    /// The connection is established. If the handshake tells the RTT, that is `rtt_us`.
+    /// Starts when the connection is established. `rtt_us` is the RTT, if the handshake gives it.
     pub(super) fn start(&mut self, now: Nanos, rtt_us: Option<u64>) {
         self.last_data = now;
         let Some(rtt_us) = rtt_us else { return };
@@ -130,7 +134,7 @@ impl Acks {
         self.quiet = if self.ato == ATO_MIN { ATO_MIN / 2 } else { 0 };
     }
 
-    /// A segment arrives in order: the delay of ACKs follows the time between such segments (Linux:
+    /// Records a segment in order: the delay of ACKs follows the time between such segments (Linux:
     /// tcp_event_data_recv).
     #[inline]
     pub(super) fn note_data(&mut self, now: Nanos, rwnd_pkts: u32) {
@@ -155,7 +159,7 @@ impl Acks {
         }
     }
 
-    /// The next ACKs are not delayed: as many as half of rwnd has packets, at most `most` (Linux:
+    /// Makes the next ACKs leave without delay: half as many as rwnd has packets, at most `most` (Linux:
     /// tcp_incr_quickack).
     fn raise_quickacks(&mut self, most: u32, rwnd_pkts: u32) {
         let half_of_rwnd = match rwnd_pkts / 2 {
@@ -165,18 +169,19 @@ impl Acks {
         self.quickacks = self.quickacks.max(most.min(half_of_rwnd));
     }
 
-    /// rwnd has opened further, so one ACK more is not delayed (Linux: tcp_grow_window sets the lowest bit).
+    /// Makes one more ACK leave without delay, since rwnd has opened further (Linux: tcp_grow_window sets the
+    /// lowest bit).
     pub(super) fn rwnd_opened(&mut self) {
         self.quickacks |= 1;
     }
 
-    /// Delays no ACKs for a while, `most` at most (Linux: tcp_enter_quickack_mode).
+    /// Delays no ACKs for a while: at most `most` ACKs (Linux: tcp_enter_quickack_mode).
     pub(super) fn enter_quickack(&mut self, most: u32, rwnd_pkts: u32) {
         self.raise_quickacks(most, rwnd_pkts);
         self.set_ato(ATO_MIN);
     }
 
-    /// An ACK leaves, so one fewer is sent without delay (Linux: tcp_dec_quickack_mode).
+    /// Counts an ACK that leaves: one ACK fewer is sent without delay (Linux: tcp_dec_quickack_mode).
     #[inline]
     pub(super) fn lower_quickacks(&mut self) {
         if self.quickacks > 0 {
@@ -187,7 +192,7 @@ impl Acks {
         }
     }
 
-    /// Delays the ACK that is due (Linux: tcp_send_delayed_ack). After a `push` it leaves when the
+    /// Delays the ACK that is due (Linux: tcp_send_delayed_ack). After a `push` the ACK leaves when the
     /// application has read everything (Linux: tcp_measure_rcv_mss, ICSK_ACK_PUSHED, __tcp_cleanup_rbuf).
     #[inline]
     pub(super) fn delay(&mut self, now: Nanos, push: bool) {
@@ -201,8 +206,8 @@ impl Acks {
     }
 
     /// Accurate ECN: counts packets that arrived with CE. Returns true if an ACK must be sent at once: for
-    /// the first packet with CE after one without, and for every [`CE_PKTS_PER_ACK`] of them (RFC 9768,
-    /// section 3.2.2.5.1: change-triggered and increment-triggered ACKs).
+    /// the first packet with CE after a packet without, and for every [`CE_PKTS_PER_ACK`] packets with CE
+    /// (RFC 9768, section 3.2.2.5.1: change-triggered and increment-triggered ACKs).
     pub(super) fn count_marks(&mut self, is_ce: bool, pkts: u64) -> bool {
         let changes = !std::mem::replace(&mut self.last_was_ce, is_ce);
         if !is_ce {
@@ -214,13 +219,13 @@ impl Acks {
     }
 }
 
-/// Consecutive packets that are received as one.
+/// A packet that GRO assembles from consecutive packets.
 #[derive(Debug, Clone)]
 pub(super) struct GroPacket {
     pub(super) first: Segment,
-    /// 0: there is none.
+    /// Number of packets; 0: GRO assembles no packet now.
     pub(super) pkts: u64,
-    /// When it is received at the latest; `Nanos::MAX`: there is none.
+    /// Latest time when the packet is received; `Nanos::MAX`: GRO assembles no packet now.
     pub(super) until: Nanos,
 }
 

@@ -1,4 +1,4 @@
-//! When a receiver sends ACKs, and what they carry.
+//! Tests of the times when a receiver sends ACKs, and of their content.
 
 use crate::time::Nanos;
 use crate::wire::{Ack, Segment};
@@ -7,13 +7,13 @@ use crate::{Receiver, ReceiverConfig, Window};
 /// A millisecond, ns.
 const MS: Nanos = 1_000_000;
 
-/// A receiver past its quick ACKs: it waits for packet 22. While rwnd opens, with the first six packets, the
-/// count of 16 does not fall (as measured on Linux 6.18).
+/// Returns a receiver past its quick ACKs: it waits for packet 22. While rwnd opens, with the first six
+/// packets, the count of 16 does not fall (as measured on Linux 6.18).
 fn receiver() -> Receiver {
     settled(ReceiverConfig::linux(50 * MS), 22)
 }
 
-/// The same with an rwnd that never opens: it waits for packet 16.
+/// Returns a receiver past its quick ACKs with an rwnd that never opens: it waits for packet 16.
 fn constant() -> Receiver {
     settled(ReceiverConfig { window: Window::Fixed(10_000_000), ..ReceiverConfig::linux(50 * MS) }, 16)
 }
@@ -27,20 +27,20 @@ fn settled(config: ReceiverConfig, quick: u64) -> Receiver {
     r
 }
 
-/// What the receiver sends in answer to a segment.
+/// Returns the ACK that the receiver sends in answer to a segment.
 fn answer(r: &mut Receiver, now: Nanos, segment: Segment) -> Option<Ack> {
     let mut acks = Vec::new();
     r.on_segment(now, segment, &mut acks);
     only(acks)
 }
 
-/// The one ACK that left, at once; `None`: none did.
+/// Returns the only ACK, which left at once; `None`: no ACK left.
 fn only(mut acks: Vec<(Nanos, Ack)>) -> Option<Ack> {
     assert!(acks.len() <= 1, "{acks:?}");
     acks.pop().map(|(_, ack)| ack)
 }
 
-/// What it sends when its timer fires.
+/// Returns the time of the receiver's timer, and the ACK that it sends then.
 fn timer(r: &mut Receiver) -> (Nanos, Option<Ack>) {
     let (now, mut acks) = (r.next_timer().expect("a timer is armed"), Vec::new());
     r.on_timer(now, &mut acks);
@@ -64,7 +64,8 @@ fn every_second_segment_is_acknowledged() {
     }
 }
 
-/// Seen on Linux 6.18 after pairs of quick ACKs: an odd packet at the end of a burst waited 58 us, not 40 ms.
+/// Acknowledges the end of a burst early, as seen on Linux 6.18 after pairs of quick ACKs: an odd packet at
+/// the end of a burst waited 58 us, not 40 ms.
 #[test]
 fn the_end_of_a_burst_is_acknowledged_when_the_application_has_read_it() {
     let mut r = receiver();
@@ -99,7 +100,7 @@ fn a_lone_segment_is_acknowledged_after_40_ms_by_a_timer_of_jiffies() {
     assert_eq!(r.next_timer(), None);
 }
 
-/// Linux: tcp_event_data_recv. The receiver has no RTT sample, so its RTO is 1 s.
+/// Follows tcp_event_data_recv of Linux. The receiver has no RTT sample, so its RTO is 1 s.
 #[test]
 fn a_long_gap_ends_with_quick_acks_and_a_short_one_does_not() {
     for (gap_ms, quick) in [(990, false), (1010, true)] {
@@ -110,9 +111,9 @@ fn a_long_gap_ends_with_quick_acks_and_a_short_one_does_not() {
     }
 }
 
-/// Linux: tcp_event_data_recv has ato / 2 + gap, tcp_delack_timer_handler doubles it, and
+/// Follows Linux: tcp_event_data_recv has ato / 2 + gap, tcp_delack_timer_handler doubles it, and
 /// tcp_send_delayed_ack bounds it by the RTT, if that is known, and by 196 ms. The timer is in jiffies of 4
-/// ms, and half of one late.
+/// ms, and late by half a jiffy.
 #[test]
 fn the_delay_of_acks_follows_the_time_between_segments() {
     let delays = |rtt_ms: Option<u64>| {

@@ -1,5 +1,5 @@
-//! rwnd: constant, or autotuned to the data that the application reads in a round trip (dynamic right-sizing,
-//! Fisk and Feng 2001; Linux: tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window).
+//! The receive window, rwnd: constant, or autotuned to the data that the application reads in a round trip
+//! (dynamic right-sizing, Fisk and Feng 2001; Linux: tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window).
 //!
 //! A receiver that never limits its sender tunes, too, without advertising it: while rwnd opens, Linux delays
 //! no ACKs.
@@ -8,14 +8,14 @@ use crate::config::Window;
 use crate::time::{Nanos, US};
 use crate::wire::timestamp_ms;
 
-/// Memory for data that is not read yet, bytes (Linux: the default of `tcp_rmem[1]`).
+/// Memory for data that the application has not read yet, bytes (Linux: the default of `tcp_rmem[1]`).
 const START_MEMORY_BYTES: u64 = 131_072;
-/// A packet takes a buffer of a power of two for payload, headers and what describes the buffer (52, 64 and
-/// 320 bytes), and 256 bytes that describe the packet: 2304 of 1448 (Linux: truesize).
+/// Bytes of a buffer beside the payload: headers and structures (52, 64 and 320). A packet takes a buffer of
+/// a power of two and 256 bytes that describe the packet: 2304 for a payload of 1448 (Linux: truesize).
 const BUFFER_OVERHEAD_BYTES: u64 = 52 + 64 + 320;
-/// What describes a packet, bytes (Linux: struct sk_buff).
+/// Size of the description of a packet, bytes (Linux: struct sk_buff).
 const PACKET_OVERHEAD_BYTES: u64 = 256;
-/// Shares of memory that are payload are in 1/256 (Linux: scaling_ratio).
+/// Denominator of the shares of memory that are payload, in 1/256 (Linux: scaling_ratio).
 const WHOLE: u64 = 256;
 /// The unit of the window field, bytes: with a largest receive buffer of 64 MiB (Linux:
 /// tcp_select_initial_window).
@@ -23,12 +23,12 @@ const SCALE: u64 = 2048;
 /// The assumed amount of data of the first round, packets (Linux: TCP_INIT_CWND).
 const FIRST_ROUND_PKTS: u64 = 10;
 
-/// The memory that a packet of this payload takes, bytes.
+/// Returns the memory that a packet of this payload takes, bytes.
 fn packet_memory(mss: u64) -> u64 {
     (mss + BUFFER_OVERHEAD_BYTES).next_power_of_two() + PACKET_OVERHEAD_BYTES
 }
 
-/// How much of it is payload, in 1/[`WHOLE`].
+/// Returns the share of a packet's memory that is payload, in 1/[`WHOLE`].
 fn ratio(mss: u64) -> u64 {
     mss * WHOLE / packet_memory(mss)
 }
@@ -36,58 +36,59 @@ fn ratio(mss: u64) -> u64 {
 /// The rwnd that a receiver advertises, bytes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ReceiveWindow {
-    /// `None`: it is autotuned. `u64::MAX`: it limits nothing.
+    /// A constant rwnd; `None`: rwnd is autotuned. `u64::MAX`: rwnd limits nothing.
     advertised: Option<u64>,
-    /// The same in whole packets, or what is open of it.
+    /// The constant rwnd in whole packets, or the open part of an autotuned one.
     pkts: u32,
-    /// Up to where it opens for now (Linux: rcv_ssthresh).
+    /// The size to which rwnd is open now (Linux: rcv_ssthresh).
     open: u64,
     /// The largest `open` for now (Linux: window_clamp).
     limit: u64,
     /// The largest `limit` of the configuration.
     most: u64,
     mss: u64,
-    /// By how much a packet that is not read yet lowers `limit`.
+    /// Amount by which a packet that the application has not read yet lowers `limit`.
     unread: u64,
     /// The right edge of rwnd, which never moves back.
     edge: u64,
     rtt: Rtt,
-    /// Data in order below this one neither opens rwnd nor ends a measurement of the RTT by window.
+    /// Packet number below which data in order neither opens rwnd nor ends a measurement of the RTT by
+    /// window.
     settled_until: u64,
-    /// When the current round began, and when it ends at the earliest.
+    /// Time when the current round began, and the earliest time when it ends.
     round_start: Nanos,
     round_end: Nanos,
     /// The first packet of the current round.
     round_next: u64,
-    /// The most that the application read in a round (Linux: rcvq_space.space).
+    /// Most data that the application read in a round (Linux: rcvq_space.space).
     read: u64,
 }
 
-/// The receiver's RTT estimate, times 8; 0: none (Linux: rcv_rtt_est).
+/// The receiver's RTT estimate, times 8; 0: no estimate (Linux: rcv_rtt_est).
 #[derive(Debug, Clone, Default)]
 struct Rtt {
     us_8: u64,
     last_echo_ms: u32,
-    /// A window of data whose duration is an upper bound of the RTT: one past its last packet.
+    /// End of a window of data whose duration is an upper bound of the RTT: one past its last packet.
     measured_end: u64,
-    /// When it began.
+    /// Time when this window began.
     measured_start: Nanos,
 }
 
 /// Data that arrived in one segment, or in one packet of GRO.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DataArrival {
-    /// Packets that arrived.
+    /// Number of packets that arrived.
     pub(super) pkts: u64,
-    /// The next packet in order, before and after.
+    /// The next packet in order, before and after the arrival.
     pub(super) prior_next: u64,
     pub(super) next: u64,
-    /// Packets that waited for a hole before.
+    /// Number of packets that waited for a hole before.
     pub(super) waiting_pkts: u64,
 }
 
 impl ReceiveWindow {
-    /// The window of a connection whose full segments have `mss_bytes`.
+    /// Returns the window of a connection whose full segments have `mss_bytes`.
     pub(super) fn new(config: Window, mss_bytes: u32) -> Self {
         let mss = u64::from(mss_bytes.max(1));
         let unread = packet_memory(mss) * ratio(mss) / WHOLE;
@@ -118,12 +119,12 @@ impl ReceiveWindow {
         window
     }
 
-    /// True if rwnd is the same at all times, so that [`ReceiveWindow::advertise`] may be left out.
+    /// True if rwnd never changes, so that [`ReceiveWindow::advertise`] may be left out.
     pub(super) fn is_constant(&self) -> bool {
         self.advertised.is_some()
     }
 
-    /// rwnd in whole packets, as far as it is open; at least one, and `u32::MAX` without limit.
+    /// The open part of rwnd in whole packets; at least one, and `u32::MAX` without limit.
     #[inline]
     pub(super) fn pkts(&self) -> u32 {
         self.pkts
@@ -140,9 +141,9 @@ impl ReceiveWindow {
         u32::try_from((bytes / self.mss).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// The window of an ACK of everything below `next`, with `unread_pkts` packets in memory: in whole
-    /// packets, and the low bits of its field. A SYN-ACK's is not scaled (RFC 7323, section 2.2; Linux:
-    /// tcp_select_window).
+    /// Returns the window of an ACK of all packets below `next`, with `unread_pkts` packets in memory: in
+    /// whole packets, and the low bits of its field. The window of a SYN-ACK is not scaled (RFC 7323, section
+    /// 2.2; Linux: tcp_select_window).
     pub(super) fn advertise(&mut self, next: u64, unread_pkts: u64, syn: bool) -> (u32, u8) {
         let next = next * self.mss;
         let free = self.limit.saturating_sub(unread_pkts * self.unread).min(self.open);
@@ -164,8 +165,8 @@ impl ReceiveWindow {
         self.round_start = now;
     }
 
-    /// A packet in order arrives that makes `next` the next one. Returns true if that changes nothing here,
-    /// but for the RTT; otherwise [`ReceiveWindow::on_data`] and [`ReceiveWindow::on_read`] must follow.
+    /// Records a packet in order that makes `next` the next one. Returns true if the packet changes only the
+    /// RTT here; otherwise [`ReceiveWindow::on_data`] and [`ReceiveWindow::on_read`] must follow.
     #[inline]
     pub(super) fn is_settled(&mut self, now: Nanos, echo_ms: u32, next: u64) -> bool {
         if echo_ms != self.rtt.last_echo_ms {
@@ -174,19 +175,19 @@ impl ReceiveWindow {
         next < self.settled_until && now < self.round_end
     }
 
-    /// Samples the RTT by timestamp, and so changes when the round ends.
+    /// Samples the RTT by timestamp, and so changes the end of the round.
     fn sample_by_timestamp(&mut self, now: Nanos, echo_ms: u32) {
         self.rtt.sample_by_timestamp(now, echo_ms);
         self.end_round_after(self.rtt.us_8 >> 3);
     }
 
-    /// How much further rwnd may open while `unread_pkts` packets are in memory.
+    /// Returns the amount by which rwnd may open further while `unread_pkts` packets are in memory.
     fn room(&self, unread_pkts: u64) -> u64 {
         self.limit.saturating_sub(self.open).saturating_sub(unread_pkts * self.unread)
     }
 
-    /// Data arrives, of which the application has read nothing yet. `echo_ms`: the timestamp that it echoes.
-    /// With `opens`, rwnd may open. Returns true if it has.
+    /// Records data that arrives and that the application has not read yet. `echo_ms`: the timestamp that the
+    /// data echoes. With `opens`, rwnd may open. Returns true if rwnd has opened.
     pub(super) fn on_data(&mut self, now: Nanos, echo_ms: u32, data: DataArrival, opens: bool) -> bool {
         self.sample_by_timestamp(now, echo_ms);
         if data.next > data.prior_next && data.next >= self.rtt.measured_end {
@@ -206,7 +207,7 @@ impl ReceiveWindow {
         grows
     }
 
-    /// The application reads packets up to `next`, of which the first ends at `first_end`.
+    /// Records that the application reads packets up to `next`, the first of which ends at `first_end`.
     #[inline]
     pub(super) fn on_read(&mut self, now: Nanos, first_end: u64, next: u64, ooo_pkts: u64) {
         if now >= self.round_end {
@@ -222,8 +223,8 @@ impl ReceiveWindow {
         self.round_end = if rtt_us == 0 { Nanos::MAX } else { self.round_start + rtt_us * US };
     }
 
-    /// Once per RTT, sets the limit of rwnd from the data read in it. The round ends with the first packet of
-    /// those that are read; what is still to be read counts against it (Linux: tcp_rcv_space_adjust).
+    /// Sets the limit of rwnd once per RTT, from the data read in it. The round ends with the first packet of
+    /// those that are read; data still to be read counts against it (Linux: tcp_rcv_space_adjust).
     fn end_round(&mut self, now: Nanos, first_end: u64, next: u64, ooo_pkts: u64) {
         let read = (first_end - self.round_next).saturating_sub(next - first_end).saturating_mul(self.mss);
         (self.round_start, self.round_next) = (now, first_end);
@@ -234,12 +235,12 @@ impl ReceiveWindow {
         }
     }
 
-    /// Packets wait for a hole: there must be room for them, too.
+    /// Raises the limit for packets that wait for a hole: there must be room for them, too.
     pub(super) fn on_disorder(&mut self, ooo_pkts: u64) {
         self.raise_limit(self.read, ooo_pkts);
     }
 
-    /// Linux: tcp_rcvbuf_grow.
+    /// Raises the limit as Linux's tcp_rcvbuf_grow does.
     fn raise_limit(&mut self, prior_read: u64, ooo_pkts: u64) {
         // twice, since rwnd takes effect an RTT later; and the sender may grow by as much as it just did
         let growth = (2 * self.read).saturating_mul(self.read - prior_read) / prior_read;
@@ -250,7 +251,7 @@ impl ReceiveWindow {
 }
 
 impl Rtt {
-    /// Samples the time from an ACK to the first segment that echoes it. Samples below the clock's
+    /// Samples the time from an ACK to the first segment that echoes its timestamp. Samples below the clock's
     /// millisecond are ignored.
     fn sample_by_timestamp(&mut self, now: Nanos, echo_ms: u32) {
         if echo_ms == self.last_echo_ms {

@@ -1,5 +1,5 @@
-//! What an ACK reports on packets: scoreboard, RACK's newest delivery, RTT samples, the reference of the
-//! delivery rate sample (Linux: tcp_sacktag_write_queue, tcp_clean_rtx_queue, tcp_ack_update_rtt).
+//! Processing of an ACK's report on packets: scoreboard, RACK's newest delivery, RTT samples, the reference
+//! of the delivery rate sample (Linux: tcp_sacktag_write_queue, tcp_clean_rtx_queue, tcp_ack_update_rtt).
 
 use super::Sender;
 use super::state::{AckInfo, Delivered, REORDERING_MAX_PKTS, SentTimes};
@@ -62,7 +62,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The cumulative ACK delivers a packet that no earlier ACK has SACKed.
+    /// Records that the cumulative ACK delivers a packet that no earlier ACK has SACKed.
     fn on_cumulatively_delivered(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo, packet: Delivered) {
         let Delivered { seq, snapshot, retransmitted } = packet;
         self.rate.on_delivered(&mut info.reference, &snapshot, seq);
@@ -130,8 +130,8 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The receiver got a packet twice: another one was delivered (RFC 2883; Linux: tcp_check_dsack,
-    /// tcp_dsack_seen).
+    /// Processes a D-SACK: the receiver got a packet twice, so another packet was delivered (RFC 2883; Linux:
+    /// tcp_check_dsack, tcp_dsack_seen).
     fn process_dsack(&mut self, b: Block, info: &mut AckInfo) {
         let pkts = b.end - b.start;
         info.dsack_of_probe = pkts == 1 && self.recovery.probe.is_some_and(|p| b.end == p.high_seq);
@@ -155,7 +155,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Records that packet `low` arrived after a higher one: `fack` is one past the highest packet SACKed
+    /// Records that packet `low` arrived after a higher packet: `fack` is one past the highest packet SACKed
     /// before (Linux: tcp_check_sack_reordering).
     pub(super) fn note_reordering(&mut self, low: u64, fack: u64) {
         if low < fack {
@@ -165,8 +165,8 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Samples the RTT from times of sending, or by the timestamp option where those are ambiguous (Karn's
-    /// algorithm, RFC 6298, section 3).
+    /// Samples the RTT from times of sending, or by the timestamp option where these times are ambiguous
+    /// (Karn's algorithm, RFC 6298, section 3).
     fn sample_rtt(&mut self, now: Nanos, ack: &Ack, info: &mut AckInfo) {
         let now_us = now / US;
         let since = |sent_us: u64| now_us.saturating_sub(sent_us);

@@ -1,4 +1,4 @@
-//! The interface to the algorithm: the view, the decision, and whether algorithm or host changes cwnd (Linux:
+//! The interface to the algorithm: the view, the decision, and changes of cwnd by algorithm or host (Linux:
 //! tcp_cong_control).
 
 use fairpace_cc::{CaState, Decision, Event, Kind, NO_RATE, NO_RTT, View};
@@ -16,13 +16,14 @@ const PACING_SLOW_START_PERCENT: u64 = 200;
 const PACING_AVOIDANCE_PERCENT: u64 = 120;
 
 impl<C: Control> Sender<C> {
-    /// TCP's sequence number of a packet. The SYN has 0.
+    /// Returns TCP's sequence number of a packet. The SYN has 0.
     #[inline(always)]
     pub(super) fn sequence_number(&self, pkt: u64) -> u32 {
         (pkt as u32).wrapping_mul(self.pacer.mss_bytes).wrapping_add(1)
     }
 
-    /// The view between ACKs. Not inlined, it is copied for each ACK: 200 instructions per packet.
+    /// Returns the view between ACKs. If this function is not inlined, the view is copied for each ACK: 200
+    /// instructions per packet.
     #[inline(always)]
     pub(super) fn view(&self, now: Nanos) -> View {
         let min_rtt_us = self.rtt.min_us() as u32;
@@ -66,7 +67,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The decision is within the bounds of `cc/lib/clamp.h`: [`Control`] sees to that.
+    /// Applies a decision, which [`Control`] keeps within the bounds of `cc/lib/clamp.h`.
     #[inline]
     fn apply(&mut self, d: &Decision) {
         self.cwnd = d.cwnd_pkts;
@@ -110,7 +111,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Reports the losses since the last call, one by one, in the order in which they were marked.
+    /// Reports each loss since the last call, in the order in which packets were marked.
     #[inline]
     pub(super) fn notify_losses(&mut self, now: Nanos) {
         if self.board.has_losses() {
@@ -217,13 +218,13 @@ impl<C: Control> Sender<C> {
         self.set_default_pacing_rate();
     }
 
-    /// Linux: tcp_may_raise_cwnd.
+    /// May the algorithm raise cwnd on this ACK (Linux: tcp_may_raise_cwnd)?
     fn may_raise_cwnd(&self, info: &AckInfo) -> bool {
         let reordered = self.recovery.reordering_pkts > REORDERING_PKTS;
         info.una_advanced() || (reordered && info.sacked_any)
     }
 
-    /// Linux: tcp_update_pacing_rate.
+    /// Sets the default pacing rate (Linux: tcp_update_pacing_rate).
     pub(super) fn set_default_pacing_rate(&mut self) {
         let srtt_us = self.rtt.srtt_us();
         if srtt_us == 0 {
@@ -237,7 +238,7 @@ impl<C: Control> Sender<C> {
     }
 }
 
-/// A field of the view in which -1 means none.
+/// Returns a field of the view in which -1 means no value.
 pub(super) fn signed<T: Into<u64>>(x: Option<T>) -> i32 {
     x.map_or(-1, |x| i32::try_from(x.into()).unwrap_or(i32::MAX))
 }

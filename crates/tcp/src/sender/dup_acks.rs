@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::scoreboard::mark;
 
 impl<C: Control> Sender<C> {
-    /// Without SACK: counts a duplicate ACK as one packet delivered.
+    /// Counts a duplicate ACK as one packet delivered, without SACK.
     pub(super) fn process_dup_ack(&mut self, info: &AckInfo) {
         if info.is_dup_ack() && !self.config.sack {
             let pkts = self.board.add_dup_ack();

@@ -1,10 +1,10 @@
-//! ECN: which packets count as marked, and the reduction once per window of data (RFC 3168, section 6.1.2;
+//! ECN: the count of marked packets, and the reduction once per window of data (RFC 3168, section 6.1.2;
 //! Linux: tcp_enter_cwr, tcp_ecn_send).
 //!
 //! With an echo of marks, all packets that an ACK with ECE delivers count (see [`crate::rate::Rate::count`]).
 //! With accurate ECN (RFC 9768) every ACK has the count of packets that have arrived with CE. The AccECN
-//! option makes the difference to the last ACK exact, however many ACKs were lost between the two. Without
-//! it there are the three bits of the ACE field.
+//! option makes the difference to the last ACK exact, however many ACKs were lost between the two ACKs.
+//! Without the option the sender has the three bits of the ACE field.
 
 use fairpace_cc::CaState;
 
@@ -14,11 +14,11 @@ use crate::control::Control;
 use crate::time::Nanos;
 use crate::wire::{Ack, EcnField, Segment};
 
-/// Values of the ACE field (RFC 9768, section 3.2.2).
+/// Number of values of the ACE field (RFC 9768, section 3.2.2).
 const ACE_VALUES: u32 = 8;
 
 impl<C: Control> Sender<C> {
-    /// The SYN-ACK says whether the receiver agrees to ECN.
+    /// Starts ECN if the SYN-ACK says that the receiver agrees.
     pub(super) fn start_ecn(&mut self, syn_ack: &Ack) {
         if syn_ack.ece && self.handshake.may_request_ecn() {
             self.ecn.field = match self.config.ecn {
@@ -36,8 +36,8 @@ impl<C: Control> Sender<C> {
         ack.ce_pkts != 0 && ack.ce_pkts != self.rate.delivered_ce_pkts as u16
     }
 
-    /// Accurate ECN: counts the packets with CE that an ACK reports, of which it delivers `delivered_pkts`
-    /// packets. Returns true if there are any.
+    /// Accurate ECN: counts the packets with CE that an ACK reports; the ACK delivers `delivered_pkts`
+    /// packets. Returns true if there are packets with CE.
     pub(super) fn count_marks(&mut self, ack: &Ack, delivered_pkts: u32) -> bool {
         if !self.config.ecn.is_accurate() || !self.ecn.is_on() {
             return false;
@@ -54,8 +54,8 @@ impl<C: Control> Sender<C> {
         marks > 0
     }
 
-    /// An ACK echoed a mark: reduces cwnd, unless a reduction is under way. An algorithm that owns cwnd gets
-    /// the events, and its cwnd is not changed.
+    /// Reduces cwnd after an ACK that echoed a mark, unless a reduction is under way. An algorithm that owns
+    /// cwnd gets the events, and its cwnd is not changed.
     pub(super) fn reduce_on_mark(&mut self, now: Nanos) {
         self.recovery.forbid_undo();
         if self.ca_state < CaState::Cwr {
@@ -66,21 +66,21 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The next new packet carries CWR, so that the receiver ends its echo. With accurate ECN the flag is a
-    /// part of the ACE field.
+    /// Makes the next new packet carry CWR, so that the receiver ends its echo. With accurate ECN the flag is
+    /// a part of the ACE field.
     pub(super) fn set_cwr_due(&mut self) {
         self.ecn.cwr_due = self.ecn.is_on() && !self.config.ecn.is_accurate();
     }
 
-    /// A new packet; the first one after a reduction carries CWR.
+    /// Returns a new packet; the first new packet after a reduction carries CWR.
     #[inline]
     pub(super) fn new_segment(&mut self, seq: u64, sent: Nanos) -> Segment {
         let cwr = std::mem::take(&mut self.ecn.cwr_due);
         Segment { seq, sent, echo_ms: self.echo_ms, ecn: self.ecn.field, cwr, push: false }
     }
 
-    /// A retransmission. It is not ECN-capable (RFC 3168, section 6.1.5), except in L4S: it must not wait in
-    /// the queue of Classic traffic, behind the packets that it repairs (RFC 9331, appendix A.2.1;
+    /// Returns a retransmission. It is not ECN-capable (RFC 3168, section 6.1.5), except in L4S: it must not
+    /// wait in the queue of Classic traffic, behind the packets that it repairs (RFC 9331, appendix A.2.1;
     /// draft-ietf-tcpm-generalized-ecn, section 3.2.7).
     pub(super) fn retransmitted_segment(&self, seq: u64, sent: Nanos) -> Segment {
         let is_l4s = self.ecn.field == EcnField::Ect1;
@@ -89,7 +89,7 @@ impl<C: Control> Sender<C> {
     }
 }
 
-/// The packets with CE that a change of the ACE field by `change` stands for. If the ACK delivers at
+/// Returns the number of packets with CE for a change of the ACE field by `change`. If the ACK delivers at
 /// least 8 packets, the field may have wrapped, since ACKs were lost. It is then taken to have wrapped as
 /// often as it can have: the safest likely case (RFC 9768, section 3.2.2.5.2 and appendix A.2.1).
 fn marks_by_ace(change: u32, delivered_pkts: u32) -> u32 {

@@ -1,5 +1,6 @@
-//! The fast path for ACKs of new data in state Open without SACKs, losses and marks. It is `ack.rs` and
-//! `recovery.rs` without what cannot happen then. A test sends every ACK through the slow path and compares.
+//! The fast path for ACKs of new data in state Open without SACKs, losses and marks. It is the code of
+//! `ack.rs` and `recovery.rs` without the cases that cannot occur in this state. A test sends every ACK
+//! through the slow path and compares.
 
 use fairpace_cc::{CaState, Event, Kind, View};
 
@@ -11,8 +12,8 @@ use crate::time::{Nanos, US};
 use crate::wire::Ack;
 
 impl<C: Control> Sender<C> {
-    /// True if the ACK is of new data, and nothing is SACKed, lost, retransmitted, marked or probed. Without
-    /// SACK windows matter, too.
+    /// True if the ACK is of new data, and no packet is SACKed, lost, retransmitted, marked or probed.
+    /// Without SACK the window field matters, too.
     #[inline]
     pub(super) fn is_fast_path(&self, ack: &Ack) -> bool {
         #[cfg(test)]
@@ -29,7 +30,7 @@ impl<C: Control> Sender<C> {
             && !self.has_new_marks(ack)
     }
 
-    /// Processes an ACK of all packets below `next`. Only the first and the last of them matter.
+    /// Processes an ACK of all packets below `next`. Only the first and the last packet matter.
     #[inline]
     pub(super) fn process_ack_fast(&mut self, now: Nanos, next: u64) {
         let now_us = now / US;
@@ -72,7 +73,7 @@ impl<C: Control> Sender<C> {
         self.call_on_ack(&view);
     }
 
-    /// Reports the RTT sample, then calls the algorithm for growth, with the same view.
+    /// Reports the RTT sample, then calls the algorithm for growth. Both calls get the same view.
     #[inline]
     fn grow_fast(&mut self, now: Nanos, acked: u32, rtt_us: u64) {
         let mut view = View { acked_pkts: acked, rtt_us: signed(Some(rtt_us)), ..self.view(now) };
@@ -125,8 +126,8 @@ mod tests {
         }
     }
 
-    /// All packets sent in two seconds with their times, and a hash of the sender's state after each ACK. The
-    /// application writes `chunk` packets every 50 ms.
+    /// Returns all packets sent in two seconds with their times, and a hash of the sender's state after each
+    /// ACK. The application writes `chunk` packets every 50 ms.
     fn run(cc: &str, packet_ns: Nanos, chunk: u64, slow_path: bool) -> (Vec<(Nanos, u64)>, SenderStats, u64) {
         SLOW_PATH.set(slow_path);
         let params = Params::defaults(Algorithm::by_name(cc).unwrap());

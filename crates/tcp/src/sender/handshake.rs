@@ -1,5 +1,5 @@
-//! The handshake at the sender: SYNs, when it gives up, and the state in which data begins (RFC 6298, RFC
-//! 5681, section 3.1; Linux: tcp_connect, tcp_retransmit_timer, tcp_write_timeout, tcp_init_transfer).
+//! The handshake at the sender: SYNs, giving up, and the state in which data begins (RFC 6298, RFC 5681,
+//! section 3.1; Linux: tcp_connect, tcp_retransmit_timer, tcp_write_timeout, tcp_init_transfer).
 
 use super::Sender;
 use super::state::Timer;
@@ -9,33 +9,33 @@ use crate::rtt::{RTO_INITIAL_US, RTO_MAX_US, since_echo_us};
 use crate::time::{Nanos, US};
 use crate::wire::{Ack, Segment, Wire, timestamp_ms};
 
-/// Retransmissions of a SYN from which data begins with a cwnd of one packet: RFC 5681, section 3.1, has 1,
-/// and Linux 2, since its first RTO is only 1 s (tcp_init_transfer).
+/// Least number of retransmissions of a SYN after which data begins with a cwnd of one packet: RFC 5681,
+/// section 3.1, has 1, and Linux 2, since its first RTO is only 1 s (tcp_init_transfer).
 const RETRANSMITS_THAT_REDUCE: u32 = 2;
-/// That cwnd, packets (RFC 5681, section 3.1).
+/// The cwnd after retransmissions of a SYN, packets (RFC 5681, section 3.1).
 const REDUCED_CWND_PKTS: u32 = 1;
 
 /// The SYNs of a connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Handshake {
-    /// When the first SYN left.
+    /// Time when the first SYN left.
     first_sent: Nanos,
-    /// Retransmissions of it.
+    /// Number of retransmissions of the SYN.
     retransmits: u32,
-    /// No SYN was answered, or the receiver has forgotten the connection.
+    /// True if no SYN was answered, or the receiver no longer knows the connection.
     failed: bool,
 }
 
 impl Handshake {
-    /// RFC 3168, section 6.1.1.1: a retransmitted SYN does not request ECN, since the request may be why it
-    /// was lost.
+    /// May this SYN request ECN? A retransmitted SYN does not, since the request may be the reason for the
+    /// loss (RFC 3168, section 6.1.1.1).
     pub(super) fn may_request_ecn(&self) -> bool {
         self.retransmits == 0
     }
 }
 
-/// The time in which `retries` retransmissions time out whose RTO doubles from its initial value on, us
-/// (Linux: tcp_model_timeout).
+/// Returns the time in which `retries` retransmissions time out whose RTO doubles from its initial value on,
+/// us (Linux: tcp_model_timeout).
 fn model_timeout_us(retries: u32) -> u64 {
     let doublings = (RTO_MAX_US / RTO_INITIAL_US).ilog2();
     let doubled_us = ((2 << retries.min(doublings)) - 1) * RTO_INITIAL_US;
@@ -49,7 +49,8 @@ impl<C: Control> Sender<C> {
         self.send_syn(now, wire);
     }
 
-    /// True if no SYN was answered, or the receiver no longer knew the connection. The sender is silent then.
+    /// True if no SYN was answered, or the receiver no longer knew the connection. The sender sends nothing
+    /// more then.
     pub fn has_failed(&self) -> bool {
         self.handshake.failed
     }
@@ -60,7 +61,8 @@ impl<C: Control> Sender<C> {
         wire.send(Segment { seq: Segment::SYN, sent: now, cwr: requests_ecn, ..Segment::default() });
     }
 
-    /// No SYN-ACK has come in time. The first timeouts are as long as the initial RTO, then it doubles.
+    /// Processes the timeout of a SYN. The first timeouts are as long as the initial RTO, then the RTO
+    /// doubles.
     pub(super) fn on_syn_timeout(&mut self, now: Nanos, wire: &mut impl Wire) {
         if self.gives_up(now) {
             self.fail(wire);
@@ -73,7 +75,7 @@ impl<C: Control> Sender<C> {
         self.send_syn(now, wire);
     }
 
-    /// True if enough SYNs were sent, or enough time has passed for `syn_retries` of them without linear
+    /// True if enough SYNs were sent, or enough time has passed for `syn_retries` SYNs without linear
     /// timeouts (Linux: tcp_write_timeout, retransmits_timed_out).
     fn gives_up(&self, now: Nanos) -> bool {
         let sent = self.handshake.retransmits;
@@ -82,8 +84,8 @@ impl<C: Control> Sender<C> {
         sent >= all || (sent > 0 && elapsed_us >= model_timeout_us(self.config.syn_retries))
     }
 
-    /// The connection is over: without its algorithm, the sender takes no ACK and sends nothing. What it has
-    /// not sent is withdrawn.
+    /// Ends the connection: without its algorithm, the sender takes no ACK and sends nothing. Data that has
+    /// not been sent is withdrawn.
     #[cold]
     pub(super) fn fail(&mut self, wire: &mut impl Wire) {
         self.handshake.failed = true;
@@ -94,7 +96,7 @@ impl<C: Control> Sender<C> {
         wire.fail();
     }
 
-    /// A SYN-ACK arrives: data may be sent.
+    /// Processes a SYN-ACK, after which data may be sent.
     #[cold]
     pub(super) fn on_syn_ack(&mut self, now: Nanos, ack: &Ack, wire: &mut impl Wire) {
         if self.handshake.failed {
@@ -135,7 +137,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// True if the SYN-ACK echoes the timestamp of the first SYN: then that was not lost (Linux:
+    /// True if the SYN-ACK echoes the timestamp of the first SYN: then the first SYN was not lost (Linux:
     /// tcp_try_undo_spurious_syn).
     fn first_syn_arrived(&self, ack: &Ack) -> bool {
         ack.echo_ms == timestamp_ms(self.handshake.first_sent)

@@ -1,4 +1,4 @@
-//! The sender. This file has its state and the order of processing of an ACK, which is that of Linux's
+//! The sender. This file has the sender's state and the order of processing of an ACK, the order of Linux's
 //! tcp_ack:
 //!
 //!   scoreboard (`ack.rs`) -> losses and recovery state (`recovery.rs`) -> rate sample -> congestion control
@@ -33,37 +33,38 @@ use crate::wire::{Ack, Wire};
 use handshake::Handshake;
 use state::{AckCounts, CwndUse, EcnState, Recovery, RecoveryAction, Timer};
 
-/// Counts since the start of the connection.
+/// Counts of a sender since the start of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderStats {
-    /// Data packets sent, retransmissions included.
+    /// Number of data packets sent, retransmissions included.
     pub sent_pkts: u64,
-    /// Data packets retransmitted.
+    /// Number of data packets retransmitted.
     pub retransmitted_pkts: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Tail loss probes.
+    /// Number of tail loss probes.
     pub probes: u64,
-    /// Entries into fast recovery.
+    /// Number of entries into fast recovery.
     pub recoveries: u64,
-    /// Reductions of cwnd that were undone.
+    /// Number of reductions of cwnd that were undone.
     pub undos: u64,
-    /// Reductions of cwnd because of congestion marks.
+    /// Number of reductions of cwnd because of congestion marks.
     pub mark_reductions: u64,
 }
 
-/// A TSO burst has `pacing_rate >> PACING_SHIFT` bytes, about 1 ms (Linux: the default of `sk_pacing_shift`).
+/// Shift of the pacing rate: a TSO burst has `pacing_rate >> PACING_SHIFT` bytes, about 1 ms (Linux: the
+/// default of `sk_pacing_shift`).
 const PACING_SHIFT: u8 = 10;
 
-/// The sender of one TCP connection. Every ACK reads the first fields, in this order: with hundreds of
+/// The sender of a TCP connection. Every ACK reads the first fields, in this order: with hundreds of
 /// connections, each of their cache lines is a miss.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Sender<C: Control> {
     timer: Timer,
-    /// When the pacer allows the next burst, if the sender waits for that only; else `Nanos::MAX`.
+    /// Time when the pacer allows the next burst, if the sender waits for the pacer only; else `Nanos::MAX`.
     pacing_timer: Nanos,
-    /// Packets that the application has written: one past the last.
+    /// End of the packets that the application has written: one past the last packet.
     written: u64,
     /// The end of rwnd: the first packet that the receiver does not accept.
     rwnd_end: u64,
@@ -79,7 +80,7 @@ pub struct Sender<C: Control> {
     rtt: Rtt,
     rack: Rack,
     board: Scoreboard,
-    /// `None` until the connection is established.
+    /// The algorithm; `None` until the connection is established.
     control: Option<C>,
     recovery: Recovery,
     config: Sending,
@@ -87,7 +88,7 @@ pub struct Sender<C: Control> {
     random: u32,
     cwnd_use: CwndUse,
     last_sent: Nanos,
-    /// The application has written what does not fill a packet, after the last packet.
+    /// True if the application has written less than a full packet after the last packet.
     has_part: bool,
     stats: SenderStats,
     /// Buffer for [`Scoreboard::swap_losses`].
@@ -99,13 +100,13 @@ pub struct Sender<C: Control> {
 }
 
 impl<C: Control> Sender<C> {
-    /// A sender without data that has not connected. It allocates nothing before it sends. `random` seeds the
-    /// algorithm's own generator.
+    /// Returns a sender without data that has not connected. It allocates nothing before it sends. `random`
+    /// seeds the algorithm's own generator.
     pub fn new(config: Sending, random: u32, params: C::Params) -> Self {
         Sender::with_memory(config, random, params, Scoreboard::default(), Vec::new())
     }
 
-    /// Resets to what [`Sender::new`] returns, and keeps some of the allocated memory.
+    /// Resets to the state of [`Sender::new`], and keeps some of the allocated memory.
     pub fn reset(&mut self, config: Sending, random: u32, params: C::Params) {
         let mut board = std::mem::take(&mut self.board);
         board.reset();
@@ -151,13 +152,14 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The application writes `pkts` packets; `u64::MAX` for a transfer without end.
+    /// Takes `pkts` packets that the application writes; `u64::MAX` for a transfer without end.
     pub fn write(&mut self, now: Nanos, pkts: u64, wire: &mut impl Wire) {
         self.has_part = false;
         self.write_on(now, pkts, wire);
     }
 
-    /// The same if it has also written what does not fill a packet yet, and waits for more.
+    /// Takes `pkts` packets from an application that has also written less than a full packet after them, and
+    /// waits for more data.
     pub fn write_with_part(&mut self, now: Nanos, pkts: u64, wire: &mut impl Wire) {
         self.has_part = true;
         self.write_on(now, pkts, wire);
@@ -172,7 +174,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The application withdraws all data that has not been sent.
+    /// Withdraws all data of the application that has not been sent.
     pub fn stop(&mut self) {
         self.written = self.board.nxt();
     }
@@ -182,7 +184,7 @@ impl<C: Control> Sender<C> {
         self.board.una() == self.written
     }
 
-    /// When [`Sender::on_timer`] must be called next; `None`: no timer is armed.
+    /// The time when [`Sender::on_timer`] must be called next; `None`: no timer is armed.
     #[inline]
     pub fn next_timer(&self) -> Option<Nanos> {
         let next = self.timer.at().min(self.pacing_timer);
@@ -218,7 +220,7 @@ impl<C: Control> Sender<C> {
         self.board.check();
     }
 
-    /// Without SACK: true if the ACK opens rwnd, and so is no duplicate (Linux: tcp_may_update_window).
+    /// True if the ACK opens rwnd without SACK, and so is no duplicate (Linux: tcp_may_update_window).
     fn opens_rwnd(&mut self, ack: &Ack) -> bool {
         let opens = ack.window.wrapping_sub(self.window) as i8 > 0;
         if opens || ack.next > self.board.una() {
@@ -260,14 +262,15 @@ impl<C: Control> Sender<C> {
         action
     }
 
-    /// The first packet that the sender must not send: the application has not written it, or it is beyond
-    /// rwnd. A sender that rwnd stops is neither application-limited nor cwnd-limited.
+    /// Returns the first packet that the sender must not send: the application has not written it, or it is
+    /// beyond rwnd. A sender that rwnd stops is neither application-limited nor cwnd-limited.
     #[inline]
     fn send_end(&self) -> u64 {
         self.written.min(self.rwnd_end)
     }
 
-    /// Starts an application-limited period if there is room but no data (Linux: tcp_rate_check_app_limited).
+    /// Starts an application-limited period if cwnd has room but there is no data (Linux:
+    /// tcp_rate_check_app_limited).
     fn check_app_limited(&mut self, now: Nanos) {
         let unsent = self.written - self.board.nxt().min(self.written);
         if unsent == 0
@@ -280,17 +283,17 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Congestion window, packets.
+    /// The congestion window, packets.
     pub fn cwnd_pkts(&self) -> u32 {
         self.cwnd
     }
 
-    /// Slow start threshold, packets; [`INFINITE`]: none.
+    /// The slow start threshold, packets; [`INFINITE`]: none.
     pub fn ssthresh_pkts(&self) -> u32 {
         self.ssthresh
     }
 
-    /// Packets sent and neither acknowledged nor marked lost.
+    /// Number of packets sent and neither acknowledged nor marked lost.
     pub fn inflight_pkts(&self) -> u32 {
         self.board.in_flight()
     }
@@ -310,12 +313,12 @@ impl<C: Control> Sender<C> {
         self.pacer.enabled
     }
 
-    /// State of loss recovery.
+    /// The state of loss recovery.
     pub fn ca_state(&self) -> CaState {
         self.ca_state
     }
 
-    /// Smoothed RTT; 0: no sample yet.
+    /// The smoothed RTT; 0: no sample yet.
     pub fn srtt_us(&self) -> u64 {
         self.rtt.srtt_us()
     }

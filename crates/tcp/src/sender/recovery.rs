@@ -1,11 +1,11 @@
-//! Loss recovery: when it begins, what it sends, when it ends, and when it is undone.
+//! Loss recovery: its begin, its transmissions, its end, and undo.
 //!
 //!   Open --SACKs--> Disorder --a packet is lost (RACK)--> Recovery --recovery point acknowledged--> Open
 //!   any  --retransmission timeout--> Loss --recovery point acknowledged--> Open
 //!   any  --loss repaired by a tail loss probe--> CWR --recovery point acknowledged--> Open
 //!
-//! (Linux: tcp_fastretrans_alert and what it calls; PRR is RFC 9937, F-RTO RFC 5682, undo RFC 3522 and RFC
-//! 3708.)
+//! (Linux: tcp_fastretrans_alert and the functions that it calls; PRR is RFC 9937, F-RTO RFC 5682, undo RFC
+//! 3522 and RFC 3708.)
 
 use fairpace_cc::{CaState, Event, INFINITE, Kind};
 
@@ -30,8 +30,8 @@ impl<C: Control> Sender<C> {
     }
 
     /// True if the ACK echoes a time before the first retransmission, or nothing was retransmitted: the
-    /// original was delayed, not lost (Eifel, RFC 3522). Without SACK, the recovery point is where that time
-    /// is forgotten, so there it is unknown (Linux: tcp_packet_delayed).
+    /// original was delayed, not lost (Eifel, RFC 3522). Without SACK, this time is cleared at the recovery
+    /// point, so there the answer is unknown (Linux: tcp_packet_delayed).
     fn packet_was_delayed(&self, ack: &Ack) -> bool {
         match self.recovery.retrans_ms {
             Some(first) => (ack.echo_ms.wrapping_sub(first) as i32) < 0,
@@ -225,7 +225,7 @@ impl<C: Control> Sender<C> {
         self.set_ca_state(now, CaState::Recovery);
     }
 
-    /// From here on undo is possible. Retransmissions in flight may cause D-SACKs, a probe too (Linux:
+    /// Makes undo possible from here on. Retransmissions in flight may cause D-SACKs, a probe too (Linux:
     /// tcp_init_undo).
     fn init_undo(&mut self) {
         let probes = u64::from(self.recovery.probe.is_some_and(|probe| probe.retransmitted));
@@ -233,7 +233,8 @@ impl<C: Control> Sender<C> {
         self.recovery.undo_retrans = Some(u64::from(self.board.retrans_out()) + probes).filter(|n| *n > 0);
     }
 
-    /// The ssthresh that undo restores: at least three quarters of cwnd (Linux: tcp_current_ssthresh).
+    /// Returns the ssthresh that undo restores: at least three quarters of cwnd (Linux:
+    /// tcp_current_ssthresh).
     pub(super) fn current_ssthresh(&self) -> u32 {
         if self.in_cwnd_reduction() {
             return self.ssthresh;
@@ -251,7 +252,7 @@ impl<C: Control> Sender<C> {
         self.set_cwr_due();
     }
 
-    /// Proportional rate reduction, RFC 9937, section 6.2 (Linux: tcp_cwnd_reduction).
+    /// Reduces cwnd by proportional rate reduction, RFC 9937, section 6.2 (Linux: tcp_cwnd_reduction).
     pub(super) fn reduce_cwnd(&mut self, acked_pkts: u32, lost_pkts: u32, una_advanced: bool) {
         if !self.config.prr {
             self.reduce_cwnd_at_once();
@@ -277,8 +278,8 @@ impl<C: Control> Sender<C> {
         self.cwnd = (in_flight + send.max(least)).max(1) as u32;
     }
 
-    /// Without PRR: cwnd is ssthresh at once, and the first retransmission is always sent (RFC 5681, section
-    /// 3.2; RFC 6675, section 5).
+    /// Reduces cwnd without PRR: cwnd is ssthresh at once, and the first retransmission is always sent (RFC
+    /// 5681, section 3.2; RFC 6675, section 5).
     fn reduce_cwnd_at_once(&mut self) {
         // after undo the state stays, and ssthresh may be infinite
         if self.ssthresh < INFINITE {
@@ -289,7 +290,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Linux: tcp_end_cwnd_reduction.
+    /// Ends a reduction of cwnd (Linux: tcp_end_cwnd_reduction).
     fn end_cwnd_reduction(&mut self, now: Nanos) {
         if self.kind == Kind::OwnsCwnd {
             return;
@@ -301,7 +302,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The recovery point was acknowledged. Returns false if recovery continues (Linux:
+    /// Processes an ACK of the recovery point. Returns false if recovery continues (Linux:
     /// tcp_try_undo_recovery).
     fn end_recovery(&mut self, now: Nanos, ack: &Ack) -> bool {
         if self.may_undo(ack) {
@@ -316,8 +317,9 @@ impl<C: Control> Sender<C> {
         true
     }
 
-    /// Without SACK, the state stays until an ACK beyond the recovery point: duplicate ACKs may come from
-    /// unnecessary retransmissions (RFC 6582, section 4.1; Linux: tcp_is_non_sack_preventing_reopen).
+    /// True if the state stays until an ACK beyond the recovery point, as without SACK: duplicate ACKs may
+    /// come from unnecessary retransmissions (RFC 6582, section 4.1; Linux:
+    /// tcp_is_non_sack_preventing_reopen).
     fn must_wait_beyond(&mut self) -> bool {
         let waits = !self.config.sack && self.board.una() == self.recovery.high_seq;
         if waits {
@@ -337,8 +339,8 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Forgets when the first packet was retransmitted, unless that may be in flight (Linux:
-    /// tcp_retrans_stamp_cleanup).
+    /// Clears the time when the first packet was retransmitted, unless this retransmission may be in flight
+    /// (Linux: tcp_retrans_stamp_cleanup).
     fn forget_retrans_time(&mut self) {
         if !self.any_retrans_done() {
             self.recovery.retrans_ms = None;
@@ -362,9 +364,9 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// A packet that was delayed, not lost, filled a hole. Returns true if more retransmissions are in
-    /// flight: then the sender waits for their ACKs without marking more losses (Linux:
-    /// tcp_try_undo_partial).
+    /// Undoes the reduction if a packet that was delayed, not lost, filled a hole. Returns true if more
+    /// retransmissions are in flight: then the sender waits for their ACKs without marking more losses
+    /// (Linux: tcp_try_undo_partial).
     fn undo_partially(&mut self, now: Nanos, ack: &Ack, prior_una: u64) -> bool {
         if !self.config.undo || self.recovery.undo_marker.is_none() || !self.packet_was_delayed(ack) {
             return false;

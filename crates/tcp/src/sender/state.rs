@@ -1,12 +1,12 @@
-//! The parts of a sender's state, and what one ACK changes. The other files of this module implement the
-//! sender on it.
+//! The parts of a sender's state, and the changes by an ACK. The other files of this module implement the
+//! sender on this state.
 
 use crate::rate::{Reference, Snapshot};
 use crate::time::Nanos;
 use crate::wire::{Block, EcnField, timestamp_ms};
 
-/// Duplicate ACKs, or SACKed packets above, from which a packet is lost without RACK: RFC 5681 and RFC 6675,
-/// packets.
+/// Number of duplicate ACKs, or of SACKed packets above, from which a packet is lost without RACK: RFC 5681
+/// and RFC 6675, packets.
 pub(super) const DUP_THRESH: u64 = 3;
 /// The duplicate-ACK threshold before any reordering was observed (Linux: tcp_reordering), packets.
 pub(super) const REORDERING_PKTS: u64 = 3;
@@ -15,21 +15,21 @@ pub(super) const REORDERING_MAX_PKTS: u64 = 300;
 /// The shortest timeout (Linux: TCP_TIMEOUT_MIN_US), us.
 pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
 
-/// The retransmission timer. As in Linux there is one, and it has one purpose at a time.
+/// The retransmission timer. As in Linux the sender has one such timer, which has one purpose at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timer {
-    /// Not armed.
+    /// The timer is not armed.
     Off,
-    /// Retransmission timeout, RFC 6298.
+    /// The retransmission timeout, RFC 6298.
     Retransmit(Nanos),
-    /// Tail loss probe, RFC 8985, section 7.
+    /// The timer of a tail loss probe, RFC 8985, section 7.
     Probe(Nanos),
     /// RACK's reordering timer, RFC 8985, section 6.2, step 5.
     Reordering(Nanos),
 }
 
 impl Timer {
-    /// When the timer expires; `Nanos::MAX` if it is off.
+    /// The time when the timer expires; `Nanos::MAX` if it is off.
     #[inline]
     pub(super) fn at(self) -> Nanos {
         match self {
@@ -39,12 +39,12 @@ impl Timer {
     }
 }
 
-/// ECN on this connection.
+/// The state of ECN on this connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EcnState {
-    /// The ECN field of new packets; Not-ECT: ECN was not agreed on.
+    /// The ECN field of new packets; Not-ECT: the ends did not agree to ECN.
     pub(super) field: EcnField,
-    /// The next new packet carries CWR.
+    /// True if the next new packet carries CWR.
     pub(super) cwr_due: bool,
 }
 
@@ -56,18 +56,18 @@ impl EcnState {
     }
 }
 
-/// How much of cwnd the sender uses (Linux: tcp_cwnd_validate).
+/// The part of cwnd that the sender uses (Linux: tcp_cwnd_validate).
 #[derive(Debug, Clone, Default)]
 pub(super) struct CwndUse {
-    /// cwnd stopped the sender during the last window of data.
+    /// True if cwnd stopped the sender during the last window of data.
     pub(super) is_cwnd_limited: bool,
-    /// The most packets outstanding during the last window of data.
+    /// Most packets outstanding during the last window of data.
     pub(super) max_packets_out: u32,
-    /// The last window of data ends before this packet (Linux: cwnd_usage_seq).
+    /// End of the last window of data: the packet after it (Linux: cwnd_usage_seq).
     pub(super) until: u64,
-    /// The most packets outstanding since `validated` (Linux: snd_cwnd_used).
+    /// Most packets outstanding since `validated` (Linux: snd_cwnd_used).
     pub(super) used_pkts: u32,
-    /// When cwnd was last full, changed, or adjusted on an ACK (Linux: snd_cwnd_stamp).
+    /// Time when cwnd was last full, changed, or adjusted on an ACK (Linux: snd_cwnd_stamp).
     pub(super) validated: Nanos,
 }
 
@@ -76,44 +76,45 @@ pub(super) struct CwndUse {
 pub(super) struct Probe {
     /// One past the highest packet sent when the probe left (Linux: tlp_high_seq).
     pub(super) high_seq: u64,
-    /// The probe was a retransmission, not new data.
+    /// True if the probe was a retransmission, not new data.
     pub(super) retransmitted: bool,
-    /// The original transmission of the retransmitted packet was application-limited.
+    /// True if the original transmission of the retransmitted packet was application-limited.
     pub(super) app_limited: bool,
 }
 
-/// State of loss recovery.
+/// The state of loss recovery.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recovery {
     /// The recovery point: the next packet to send when the current state began.
     pub(super) high_seq: u64,
-    /// cwnd before the last reduction.
+    /// The cwnd before the last reduction.
     pub(super) prior_cwnd: u32,
-    /// ssthresh that undo restores; `None`: undo is impossible.
+    /// The ssthresh that undo restores; `None`: undo is impossible.
     pub(super) prior_ssthresh: Option<u32>,
-    /// The oldest unacknowledged packet when the reduction began, if it can be undone.
+    /// The oldest unacknowledged packet when the reduction began, if the reduction can be undone.
     pub(super) undo_marker: Option<u64>,
-    /// Retransmissions since then that no D-SACK has reported; `None`: there were none.
+    /// Number of retransmissions since the reduction began that no D-SACK has reported; `None`: there were no
+    /// retransmissions.
     pub(super) undo_retrans: Option<u64>,
     /// Timestamp of the first retransmission of the episode.
     pub(super) retrans_ms: Option<u32>,
-    /// F-RTO is running: the timeout may be spurious.
+    /// True if F-RTO is running: the timeout may be spurious.
     pub(super) frto: bool,
-    /// Packets delivered and sent in the current reduction, RFC 9937.
+    /// Numbers of packets delivered and sent in the current reduction, RFC 9937.
     pub(super) prr_delivered: u32,
     pub(super) prr_out: u32,
     pub(super) probe: Option<Probe>,
-    /// Timeouts since the last ACK of new data.
+    /// Number of timeouts since the last ACK of new data.
     pub(super) timeouts_in_a_row: u32,
-    /// SACK blocks of the last ACK. They are processed already (Linux: recv_sack_cache).
+    /// The SACK blocks of the last ACK, which are processed already (Linux: recv_sack_cache).
     pub(super) last_sacks: [Block; 3],
-    /// Packets that D-SACKs have reported.
+    /// Number of packets that D-SACKs have reported.
     pub(super) dsack_pkts: u64,
     /// The largest degree of reordering observed (Linux: tp->reordering), packets.
     pub(super) reordering_pkts: u64,
 }
 
-/// What the sender transmits after an ACK in recovery (Linux: REXMIT_*).
+/// The transmission after an ACK in recovery (Linux: REXMIT_*).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecoveryAction {
     /// New data only, as outside of recovery.
@@ -159,7 +160,7 @@ impl SentTimes {
     }
 }
 
-/// Packets that one ACK newly delivered and newly marked lost, and those in flight before it.
+/// Numbers of packets that an ACK newly delivered and newly marked lost, and the number in flight before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AckCounts {
     pub(super) acked_pkts: u32,
@@ -167,42 +168,42 @@ pub(super) struct AckCounts {
     pub(super) prior_inflight_pkts: u32,
 }
 
-/// What one ACK reports; the flags of Linux's tcp_ack.
+/// The report of an ACK; the flags of Linux's tcp_ack.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AckInfo {
     /// The oldest unacknowledged packet before the ACK.
     pub(super) prior_una: u64,
     /// The packet that the delivery rate sample is taken from.
     pub(super) reference: Reference,
-    /// RTT of the newest packet delivered that was never retransmitted, for the algorithm.
+    /// RTT of the newest delivered packet that was never retransmitted, for the algorithm.
     pub(super) rtt_us: Option<u64>,
-    /// Packets acknowledged cumulatively.
+    /// Number of packets acknowledged cumulatively.
     pub(super) acked_pkts: u32,
-    /// A packet was SACKed.
+    /// True if a packet was SACKed.
     pub(super) sacked_any: bool,
-    /// rwnd grew.
+    /// True if rwnd grew.
     pub(super) rwnd_opened: bool,
-    /// It echoes a congestion mark.
+    /// True if the ACK echoes a congestion mark.
     pub(super) ece: bool,
-    /// It has a D-SACK.
+    /// True if the ACK has a D-SACK.
     pub(super) dsack: bool,
-    /// The D-SACK is for the tail loss probe.
+    /// True if the D-SACK is for the tail loss probe.
     pub(super) dsack_of_probe: bool,
-    /// A packet below the recovery point was delivered in its first transmission.
+    /// True if a packet below the recovery point was delivered in its first transmission.
     pub(super) original_delivered: bool,
-    /// A retransmission was marked lost.
+    /// True if a retransmission was marked lost.
     pub(super) lost_retransmission: bool,
-    /// The retransmission timer restarts.
+    /// True if the retransmission timer restarts.
     pub(super) restart_timer: bool,
-    /// It acknowledges up to a tail loss probe that was a retransmission, and no further.
+    /// True if the ACK acknowledges up to a tail loss probe that was a retransmission, and no further.
     pub(super) probe_acked: bool,
-    /// It acknowledges a packet that was retransmitted.
+    /// True if the ACK acknowledges a packet that was retransmitted.
     pub(super) retransmitted_acked: bool,
-    /// Of the packets in their first transmission that it acknowledges cumulatively.
+    /// Times of sending of the packets in their first transmission that the ACK acknowledges cumulatively.
     pub(super) acked_sent: Option<SentTimes>,
-    /// Of the packets in their first transmission that it SACKs.
+    /// Times of sending of the packets in their first transmission that the ACK SACKs.
     pub(super) sacked_sent: Option<SentTimes>,
-    /// The lowest packet that arrived after a higher one and was never retransmitted.
+    /// The lowest packet that arrived after a higher packet and was never retransmitted.
     pub(super) reordered_from: Option<u64>,
 }
 
@@ -211,12 +212,12 @@ impl AckInfo {
         self.acked_pkts > 0
     }
 
-    /// True if it neither acknowledges new data nor opens rwnd (Linux: the opposite of FLAG_NOT_DUP).
+    /// True if the ACK neither acknowledges new data nor opens rwnd (Linux: the opposite of FLAG_NOT_DUP).
     pub(super) fn is_pure(&self) -> bool {
         self.acked_pkts == 0 && !self.rwnd_opened
     }
 
-    /// True for a duplicate ACK (RFC 5681, section 2), unless it is of a packet that arrived twice.
+    /// True for a duplicate ACK (RFC 5681, section 2), unless it reports a packet that arrived twice.
     pub(super) fn is_dup_ack(&self) -> bool {
         self.is_pure() && !self.dsack
     }
@@ -231,12 +232,12 @@ impl AckInfo {
     }
 }
 
-/// One packet that an ACK newly delivers.
+/// A packet that an ACK newly delivers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Delivered {
     pub(super) seq: u64,
-    /// The state of the connection when it was last sent.
+    /// The state of the connection when the packet was last sent.
     pub(super) snapshot: Snapshot,
-    /// It was retransmitted.
+    /// True if the packet was retransmitted.
     pub(super) retransmitted: bool,
 }

@@ -25,7 +25,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Arms a tail loss probe if one is possible, else the RTO (Linux: tcp_set_xmit_timer).
+    /// Arms a tail loss probe if a probe is possible, else the RTO (Linux: tcp_set_xmit_timer).
     pub(super) fn set_timer(&mut self, now: Nanos) {
         if !self.schedule_probe(now, true) {
             self.rearm_rto(now);
@@ -38,8 +38,8 @@ impl<C: Control> Sender<C> {
         (sent_us + self.rtt.rto_us()) as i64 - (now / US) as i64
     }
 
-    /// When a timer fires that is set to `after_us` after the next departure (Linux: tcp_reset_xmit_timer,
-    /// tcp_pacing_delay).
+    /// Returns the time when a timer fires that is set to `after_us` after the next departure (Linux:
+    /// tcp_reset_xmit_timer, tcp_pacing_delay).
     fn expiry_paced(&self, now: Nanos, after_us: u64) -> Nanos {
         let lead = self.pacer.lead_ns(now);
         let lead_jiffies = if lead < JIFFY_US * US { 0 } else { lead / (JIFFY_US * US) };
@@ -63,8 +63,8 @@ impl<C: Control> Sender<C> {
         self.timer = Timer::Retransmit(self.expiry_paced(now, self.rtt.rto_us()));
     }
 
-    /// Arms a tail loss probe after 2 RTTs. Returns false if none may be sent. `fresh`: the RTO restarts at
-    /// `now` (Linux: tcp_schedule_loss_probe).
+    /// Arms a tail loss probe after 2 RTTs. Returns false if no probe may be sent. `fresh`: the RTO restarts
+    /// at `now` (Linux: tcp_schedule_loss_probe).
     pub(super) fn schedule_probe(&mut self, now: Nanos, fresh: bool) -> bool {
         let may =
             matches!(self.ca_state, CaState::Open | CaState::Cwr) && self.config.tlp && self.config.sack;
@@ -79,7 +79,8 @@ impl<C: Control> Sender<C> {
         true
     }
 
-    /// Sends new data if there is any, else retransmits the last packet (RFC 8985, section 7.3).
+    /// Sends new data as a tail loss probe if there is any, else retransmits the last packet (RFC 8985,
+    /// section 7.3).
     fn send_probe(&mut self, now: Nanos, wire: &mut impl Wire) {
         if self.recovery.probe.is_none() && self.board.packets_out() > 0 {
             let nxt = self.board.nxt();

@@ -11,22 +11,23 @@ use crate::control::Control;
 use crate::time::{Nanos, US};
 use crate::wire::{Segment, Wire};
 
-/// A burst is deferred only if the last one left less than this ago, 1 ms (Linux: tcp_tso_should_defer).
+/// Longest time since the last burst left after which a burst may be deferred: 1 ms (Linux:
+/// tcp_tso_should_defer).
 const DEFER_NS: Nanos = 1_000_000;
-/// A burst of at least cwnd over this is never deferred (Linux: tcp_tso_win_divisor).
+/// Divisor of cwnd: a burst of at least cwnd over this is never deferred (Linux: tcp_tso_win_divisor).
 const DEFER_CWND_DIVISOR: u32 = 3;
 
-/// Why new data is sent.
+/// The reason for which new data is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// cwnd, rwnd and the pacer allow it.
+    /// Data that cwnd, rwnd and the pacer allow.
     Data,
     /// A tail loss probe: one burst, of one packet if cwnd is full.
     Probe,
 }
 
 impl<C: Control> Sender<C> {
-    /// Sends new data if there is any and the pacer allows it now.
+    /// Sends new data if the application has written any and the pacer allows it now.
     #[inline]
     pub(super) fn transmit_new(&mut self, now: Nanos, wire: &mut impl Wire) {
         if self.board.nxt() >= self.send_end() {
@@ -84,13 +85,13 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Packets in a full TSO burst.
+    /// Returns the number of packets in a full TSO burst.
     fn burst_pkts(&self) -> u32 {
         if self.config.tso { self.pacer.burst_pkts(PACING_SHIFT, self.rtt.min_us()) } else { 1 }
     }
 
-    /// Packets that cwnd allows in one burst: at most half of cwnd, to keep two bursts in flight (Linux:
-    /// tcp_cwnd_test).
+    /// Returns the number of packets that cwnd allows in one burst: at most half of cwnd, to keep two bursts
+    /// in flight (Linux: tcp_cwnd_test).
     fn quota(&self) -> u32 {
         let in_flight = self.board.in_flight();
         if in_flight >= self.cwnd { 0 } else { (self.cwnd / 2).max(1).min(self.cwnd - in_flight) }
@@ -140,9 +141,10 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// True if the last packet of a burst that ends before `end` carries PSH: of several packets, so that the
-    /// receiver's offloads do not wait (Linux: __tcp_transmit_skb), or of what the application has written
-    /// (Linux: tcp_push; of a part that waits the PSH waits with it, tso_fragment).
+    /// True if the last packet of a burst that ends before `end` carries PSH. It does in a burst of several
+    /// packets, so that the receiver's offloads do not wait (Linux: __tcp_transmit_skb), and at the end of
+    /// the data that the application has written (Linux: tcp_push). If a part of the data waits, the PSH
+    /// waits with it (Linux: tso_fragment).
     fn pushes(&self, end: u64, pkts: u32) -> bool {
         pkts > 1 || (end == self.written && !self.has_part)
     }
@@ -173,8 +175,8 @@ impl<C: Control> Sender<C> {
         self.recovery.on_retransmit(sent, u64::from(pkts));
     }
 
-    /// Sends the last packet again. It is not marked lost: neither counts in flight, undo and the time of the
-    /// first retransmission know of it (Linux: __tcp_retransmit_skb).
+    /// Sends the last packet again. It is not marked lost: the counts of packets in flight, undo and the time
+    /// of the first retransmission do not include it (Linux: __tcp_retransmit_skb).
     pub(super) fn send_last_again(&mut self, now: Nanos, wire: &mut impl Wire) {
         let (seq, sent) = (self.board.nxt() - 1, self.depart(now, 1));
         let snapshot = self.rate.on_send(sent / US, false);
@@ -260,7 +262,7 @@ impl<C: Control> Sender<C> {
     }
 
     /// Halves the unused part of a cwnd that was not full for an RTO. Every ACK on which the algorithm may
-    /// grow cwnd restarts that time, so a sender whose ACKs come in time keeps its cwnd, however little of it
+    /// grow cwnd restarts this time, so a sender whose ACKs come in time keeps its cwnd, however little of it
     /// the application uses (Linux: tcp_cwnd_validate and tcp_cwnd_application_limited; tcp_cong_avoid sets
     /// snd_cwnd_stamp).
     fn shrink_unused_cwnd(&mut self, now: Nanos) {
