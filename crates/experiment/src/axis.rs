@@ -10,25 +10,25 @@ use crate::source::{Wrong, suggestion};
 /// The values of each axis as the file has them; their places give the order of the axes.
 pub(crate) type Written = BTreeMap<String, Spanned<Vec<Value>>>;
 
-/// Values that each template which names them goes through.
+/// An axis: a name, and the values that each template which names the axis goes through.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Axis {
     pub(crate) name: String,
     pub(crate) points: Vec<Point>,
 }
 
-/// A value of an axis, and what else has a value with it.
+/// A point of an axis: a value of the axis, and other names that have a value at that point.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Point {
-    /// By name; the axis's own is among them.
+    /// The values at this point, by name. The name of the axis is one of the keys.
     pub(crate) values: Table,
-    /// The value of the axis's own name, for people.
+    /// Text of the value that the axis has at this point, such as "10mbit".
     pub(crate) label: String,
-    /// Whether the quick form has it.
+    /// Whether the quick form of the criterion includes this point.
     pub(crate) is_quick: bool,
 }
 
-/// All axes of a criterion in the order of the file: the first one changes slowest.
+/// Reads all axes of a criterion, in the order of the file: the first axis changes slowest.
 pub(crate) fn axes(
     written: &Written,
     quick: &BTreeMap<String, Vec<Value>>,
@@ -76,7 +76,8 @@ fn axis(name: &str, values: &[Value], quick: Option<&Vec<Value>>, wrong: &mut Wr
     Axis { name: name.to_owned(), points }
 }
 
-/// A value, or a table with several that belong together; `None` if it is neither.
+/// Reads a point from a value, or from a table with several values that belong together; `None` if it is
+/// neither.
 fn point(axis: &str, value: &Value) -> Option<Point> {
     let values = match value {
         Value::Table(values) => values.clone(),

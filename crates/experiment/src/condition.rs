@@ -9,40 +9,41 @@ use crate::judge::{Bound, Check, Side};
 use crate::measure::{Metric, Of, is_of};
 use crate::source::{Source, Wrong, text};
 
-/// A condition of a criterion.
+/// A condition of a criterion, in words, with the source of its bounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Asked {
-    /// In words: "fair: jain >= 0.95".
+    /// The condition in words: "fair: jain >= 0.95".
     pub text: String,
-    /// Where its bounds come from; empty if the file does not say.
+    /// The source of the bounds; empty if the file does not say.
     pub source: String,
 }
 
-/// What must hold in every case, or of the median over all of them.
+/// A condition as a file declares it: what must hold in every case, or of the median over all cases.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
     #[serde(deserialize_with = "text")]
     name: String,
     metric: Metric,
-    /// Names flows; empty for a metric of all.
+    /// The group of flows that the metric is computed from; empty for a metric of all flows.
     #[serde(default)]
     of: String,
     at_least: Option<Amount>,
     at_most: Option<Amount>,
     below: Option<Amount>,
-    /// The upper bound is also at most this part of the longest RTT.
+    /// A further upper bound: this part of the longest RTT.
     at_most_of_rtt: Option<Amount>,
-    /// Factor of the upper bound.
+    /// A factor on the upper bound.
     #[serde(default = "Amount::one")]
     times: Amount,
-    /// Where the bounds come from; empty if the file does not say.
+    /// The source of the bounds; empty if the file does not say.
     #[serde(default)]
     pub(crate) source: String,
 }
 
 impl Condition {
-    /// Checks what its type allows. It is at this key, and of each case or of the median over all of them.
+    /// Checks what the type allows but the criterion does not. `at` is the key of the condition; `is_median`
+    /// says that it is a condition of the median over all cases, not of each case.
     pub(crate) fn validate(&self, at: &str, is_median: bool, wrong: &mut Wrong<'_>) {
         let Self { metric, of, at_most_of_rtt, .. } = self;
         let mut add = |kind, key: &str, message: &str, help| {
@@ -70,14 +71,14 @@ impl Condition {
         }
     }
 
-    /// Its bounds but the part of an RTT.
+    /// Iterates over the bounds, without the bound that is a part of an RTT.
     fn bounds(&self) -> impl Iterator<Item = (Side, &Amount)> {
         let Self { at_least, at_most, below, .. } = self;
         let bounds = [(Side::AtLeast, at_least), (Side::AtMost, at_most), (Side::Below, below)];
         bounds.into_iter().filter_map(|(side, bound)| Some((side, bound.as_ref()?)))
     }
 
-    /// In words. `values` has the values of a name.
+    /// The condition in words. `values` returns the values of a name.
     pub(crate) fn text(&self, values: impl Fn(&str) -> Vec<String>) -> String {
         let Self { name, metric, of, at_most_of_rtt, times, .. } = self;
         let of = if of.is_empty() { String::new() } else { format!(" of {of}") };
@@ -95,16 +96,16 @@ impl Condition {
         format!("{name}: {}{of} {}{times}", metric.name(), parts.join(" and "))
     }
 
-    /// The names of its numbers.
+    /// Iterates over the names that stand for numbers of this condition.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let amounts = self.bounds().map(|(_, amount)| amount).chain([&self.times]);
         amounts.chain(&self.at_most_of_rtt).filter_map(Amount::name)
     }
 
-    /// The condition with the numbers of a case. It is at the key `at`.
+    /// The condition with the numbers of a case. `at` is the key of the condition.
     ///
     /// # Errors
-    /// A name is not a number there, or it has no flow of the group.
+    /// Returns an error if a name is not a number in the case, or if the scenario has no flow of the group.
     pub(crate) fn check<'v>(
         &self,
         value: impl Fn(&str) -> Option<&'v Value>,
@@ -146,7 +147,7 @@ impl Condition {
         Ok(Check { name: name.clone(), metric: *metric, of: of.clone(), bounds })
     }
 
-    /// The condition where all its numbers are written.
+    /// The condition as a check, where the file writes all numbers without names.
     pub(crate) fn fixed(&self) -> Check {
         let Self { name, metric, of, .. } = self;
         let number = |amount: &Amount| amount.of(|_| None).unwrap_or(f64::NAN);

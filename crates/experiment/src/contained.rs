@@ -1,4 +1,4 @@
-//! The criteria that the programs contain: those of the repository's folder `evaluation`.
+//! The criteria that are compiled into the programs: the repository's folder `evaluation`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use tempfile::TempDir;
 
 use fairpace_cli_core::failure::{Exit, Failure};
 
-/// The criteria, and the files that they name, at their places in the repository.
+/// The files of the criteria, and the files that they name, with their paths in the repository.
 const CONTAINED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/criteria.rs"));
-/// The folder of the criteria among these.
+/// The folder of the contained criteria.
 pub const FOLDER: &str = "evaluation";
 
-/// The criteria of a folder; without one those that this program contains, and the folder in which they are
-/// as long as cases are planned.
+/// Reads the criteria of a folder. Without a folder it unpacks the criteria that this program contains into a
+/// temporary folder, which must exist while cases are planned.
 ///
 /// # Errors
-/// A file is wrong, or the contained criteria cannot be unpacked.
+/// Returns an error if a file is wrong, or if the contained criteria cannot be unpacked.
 pub fn criteria(folder: Option<&Path>) -> Result<(Vec<Criterion>, Option<TempDir>), Failure> {
     if let Some(folder) = folder {
         return Ok((load(folder)?, None));

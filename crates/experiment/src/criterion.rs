@@ -1,4 +1,4 @@
-//! A criterion: what one file of criteria says.
+//! A criterion, as one file declares it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,43 +17,43 @@ use crate::section::{self, ABOUT, Section};
 use crate::source::{Source, Wrong, suggestion, text, unreadable};
 use crate::template::Template;
 
-/// Cases of a template: more would take days, and come from a file that is no criterion.
+/// Most cases of a template. More cases would take days; a file with more is not a criterion.
 const MOST_CASES: usize = 10_000;
-/// Most seeds of a case: each is a run.
+/// Most seeds of a case; each seed is a run.
 const MOST_SEEDS: u32 = 1000;
 
-/// What is asked of an algorithm, and the cases that answer it.
+/// A criterion: a question about an algorithm, and the cases that answer it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Criterion {
-    /// The file without its extension: "rtt-fairness".
+    /// Name of the file without its extension: "rtt-fairness".
     #[serde(skip)]
     pub name: String,
-    /// Short: "G1".
+    /// Short id of the criterion: "G1".
     #[serde(deserialize_with = "text")]
     pub id: String,
-    /// A few words.
+    /// Title of the criterion, a few words.
     #[serde(deserialize_with = "text")]
     pub title: String,
-    /// What it asks, in a sentence.
+    /// What the criterion asks, in a sentence.
     #[serde(deserialize_with = "text")]
     pub asks: String,
-    /// Why it is asked, in a sentence.
+    /// Why the criterion asks it, in a sentence.
     #[serde(deserialize_with = "text")]
     pub why: String,
-    /// What it means to fail it, in a sentence; empty if the file does not say.
+    /// What it means if an algorithm fails the criterion, in a sentence; empty if the file does not say.
     #[serde(default)]
     pub fails: String,
-    /// The section that it belongs to, if its folder has one.
+    /// The section of the criterion, if its folder is one.
     #[serde(skip)]
     pub section: Option<Section>,
-    /// Seeds of each case in the full form; 2 unless the file says how many.
+    /// Number of seeds of each case in the full form; 2 unless the file gives a number.
     #[serde(default = "number::<2>")]
     pub seeds: u32,
-    /// Names of the cases that real flows of a kernel can show, too.
+    /// Names of the cases that real flows on a kernel can also run.
     #[serde(default)]
     pub kernel: Vec<String>,
-    /// A size in BDP is at least this many packets.
+    /// Least size in packets of a buffer that the file gives in BDP.
     #[serde(default = "number::<4>")]
     pub(crate) least_pkts: u32,
     #[serde(default, rename = "axis")]
@@ -75,11 +75,11 @@ pub struct Criterion {
     pub(crate) source: Source,
 }
 
-/// How its cases are shown.
+/// How a picture shows the cases of a criterion.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Page {
-    /// Axes whose values are the columns of a picture; the others give its rows.
+    /// Axes whose values are the columns of the picture; the other axes give its rows.
     pub(crate) columns: Vec<String>,
 }
 
@@ -87,11 +87,11 @@ const fn number<const N: u32>() -> u32 {
     N
 }
 
-/// The criteria of a folder in the order of their ids. If folders in it have a `section.toml`, the criteria
-/// of these sections, in the order of their names.
+/// Reads the criteria of a folder in the order of their ids. If folders in it have a `section.toml`, reads
+/// the criteria of these sections, in the order of the folders' names.
 ///
 /// # Errors
-/// Everything that is wrong with the first wrong file, each with its place.
+/// Returns every problem of the first wrong file, each with its place.
 pub fn load(folder: &Path) -> Result<Vec<Criterion>, Invalid> {
     let mut criteria = Vec::new();
     let sections = section::folders(folder)?;
@@ -109,7 +109,7 @@ pub fn load(folder: &Path) -> Result<Vec<Criterion>, Invalid> {
     Ok(criteria)
 }
 
-/// Adds the criteria of one folder.
+/// Appends the criteria of one folder to `criteria`.
 fn add_folder(folder: &Path, criteria: &mut Vec<Criterion>) -> Result<(), Invalid> {
     let section = Section::of(folder)?;
     let failed = |error| unreadable(folder, ABOUT.0, &error, ABOUT.1);
@@ -144,7 +144,7 @@ fn add_folder(folder: &Path, criteria: &mut Vec<Criterion>) -> Result<(), Invali
     Ok(())
 }
 
-/// Ids in their natural order: 7.2 before 7.10, and G2 before G10.
+/// Sort key of an id in natural order: 7.2 comes before 7.10, and G2 before G10.
 fn order(id: &str) -> Vec<(u64, String)> {
     let mut parts: Vec<(u64, String)> = Vec::new();
     for part in id.split('.') {
@@ -159,11 +159,11 @@ fn order(id: &str) -> Vec<(u64, String)> {
 }
 
 impl Criterion {
-    /// Reads a text as if it were in a file of this path, which need not be there.
+    /// Reads a text as if it were in a file of this path, which need not exist.
     ///
     /// # Errors
-    /// The first thing that a file of criteria does not allow, or everything that does not go together, each
-    /// with its place.
+    /// Returns the first key that a file of criteria does not allow, or all keys that do not fit together,
+    /// each with its place.
     pub fn parse(path: &Path, text: &str) -> Result<Self, Invalid> {
         Self::of(path, Source { about: ABOUT.0, name: path.display().to_string(), text: text.to_owned() })
     }
@@ -178,7 +178,7 @@ impl Criterion {
         Ok(Self { source, ..criterion })
     }
 
-    /// Checks what its type allows.
+    /// Checks what the type allows but a criterion does not.
     fn check(&self, wrong: &mut Wrong<'_>) {
         let message = format!("`seeds` must be a whole number from 1 to {MOST_SEEDS}");
         wrong.unless((1..=MOST_SEEDS).contains(&self.seeds), "out-of-range", "seeds", message, "");
@@ -210,7 +210,7 @@ impl Criterion {
         }
     }
 
-    /// Every name of a template and of the conditions must be a value of an axis.
+    /// Checks that every name in a template and in the conditions is the name of an axis's value.
     fn check_names(&self, at: &str, template: &Template, wrong: &mut Wrong<'_>) {
         let axes = self.axes_of(template);
         let known: BTreeSet<&String> = axes
@@ -234,7 +234,7 @@ impl Criterion {
         }
     }
 
-    /// Its conditions in words, with the sources of their bounds.
+    /// The conditions of the criterion in words, with the sources of their bounds.
     #[must_use]
     pub fn conditions(&self) -> Vec<Asked> {
         let values = |name: &str| first_of_each(self.values(name));
@@ -244,20 +244,20 @@ impl Criterion {
         self.conditions.iter().map(asked).chain(self.medians.iter().map(of_all)).collect()
     }
 
-    /// What must hold of the medians over all cases.
+    /// The conditions that must hold of the medians over all cases.
     #[must_use]
     pub fn medians(&self) -> Vec<Check> {
         self.medians.iter().map(Condition::fixed).collect()
     }
 
-    /// Whether its cases are random paths, which [`Criterion::paths`] draws, instead of those of
+    /// Whether the cases are random paths, which [`Criterion::paths`] draws, and not those of
     /// [`Criterion::cases`].
     #[must_use]
     pub fn is_drawn(&self) -> bool {
         self.draw.is_some()
     }
 
-    /// Algorithms that its flows name, beside the one under test.
+    /// The algorithms that flows of the criterion name, besides the algorithm under test.
     #[must_use]
     pub fn rivals(&self) -> Vec<String> {
         let flows = self.templates.iter().flat_map(|template| &template.flows);
@@ -269,7 +269,7 @@ impl Criterion {
         written.flat_map(rivals).collect()
     }
 
-    /// The values of a name in the order of the file, for people.
+    /// Text of each value of a name, in the order of the file.
     fn values(&self, name: &str) -> impl Iterator<Item = String> {
         let points = self.axes.iter().flat_map(|axis| &axis.points);
         points.filter_map(move |point| point.values.get(name)).map(shown)

@@ -1,4 +1,4 @@
-//! Random paths: cases that follow from a seed, and were not chosen.
+//! Random paths: cases that are drawn from a seed, so that no author chose them.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,49 +10,49 @@ use serde::{Deserialize, Deserializer};
 
 use crate::source::wrong;
 
-/// Flows of a path: a `[[flow]]` for each is a short text.
+/// Most flows of a path. The text of a scenario with a `[[flow]]` for each stays short.
 const MOST_FLOWS: f64 = 1_000.0;
 
-/// The ranges of what is drawn: least and most.
+/// Ranges from which a path is drawn: the least and the greatest value of each quantity.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Draw {
-    /// Bits per second of the link; each order of magnitude is as likely as any other.
+    /// Rate of the link, bits per second; each order of magnitude is equally likely.
     #[serde(rename = "rate", deserialize_with = "rates")]
     rate_bps: [u64; 2],
-    /// Number of flows.
+    /// Number of flows of the path.
     #[serde(deserialize_with = "counts")]
     flows: [u64; 2],
-    /// RTT of each flow, nanoseconds; as the rate.
+    /// RTT of each flow, nanoseconds; each order of magnitude is equally likely.
     #[serde(rename = "rtt", deserialize_with = "times")]
     rtt_ns: [u64; 2],
-    /// Buffer in BDP of the longest RTT; as the rate.
+    /// Buffer in BDP of the longest RTT; each order of magnitude is equally likely.
     #[serde(deserialize_with = "sizes")]
     bdp: [f64; 2],
-    /// Host jitter of all flows, nanoseconds.
+    /// Jitter of the hosts of all flows, nanoseconds.
     #[serde(rename = "host_jitter", deserialize_with = "times")]
     host_jitter_ns: [u64; 2],
-    /// Start of each flow, nanoseconds.
+    /// Start time of each flow, nanoseconds.
     #[serde(rename = "start", deserialize_with = "times")]
     start_ns: [u64; 2],
-    /// Begin of the measured interval, and the end of the run.
+    /// Begin of the measurement window; `to` is its end and the end of the run.
     #[serde(deserialize_with = "time")]
     from: Duration,
     #[serde(deserialize_with = "time")]
     duration: Duration,
 }
 
-/// A path that was drawn.
+/// A path that was drawn from a seed.
 pub(crate) struct Path {
     pub(crate) rate_bps: u64,
     bdp: f64,
     host_jitter_us: u64,
-    /// RTT and start of each flow, microseconds.
+    /// RTT and start time of each flow, microseconds.
     flows: Vec<(u64, u64)>,
 }
 
 impl Draw {
-    /// The path of a seed.
+    /// Draws the path of a seed.
     pub(crate) fn path(&self, seed: u64) -> Path {
         let mut dice = Dice(Random::new(seed));
         // whole microseconds, as a person would write a scenario
@@ -66,21 +66,21 @@ impl Draw {
         Path { rate_bps, bdp, host_jitter_us, flows: (0..count).map(flow).collect() }
     }
 
-    /// Begin of the measured interval, and the end of the run.
+    /// Begin of the measurement window, and the end of the run.
     pub(crate) fn interval(&self) -> [Duration; 2] {
         [self.from, self.duration]
     }
 }
 
 impl Path {
-    /// "57mbit, 12 flows, 0.8bdp".
+    /// Name of the path's case: "57mbit, 12 flows, 0.8bdp".
     pub(crate) fn name(&self) -> String {
         let mbps = self.rate_bps as f64 / 1e6;
         let decimals = if mbps < 10.0 { 1 } else { 0 };
         format!("{mbps:.decimals$}mbit, {} flows, {:.1}bdp", self.flows.len(), self.bdp)
     }
 
-    /// As a scenario file.
+    /// The text of the path's scenario file.
     pub(crate) fn text(&self, title: &str, cc: &str, least_bytes: u64, interval: [Duration; 2]) -> String {
         let Self { rate_bps, bdp, host_jitter_us, flows } = self;
         let longest_us = flows.iter().map(|(rtt_us, _)| *rtt_us).max().unwrap_or_default();
@@ -104,7 +104,7 @@ impl Path {
     }
 }
 
-/// The seed that a text of hexadecimal digits stands for, such as a commit's hash; all of its digits count.
+/// The seed for a text of hexadecimal digits, such as the hash of a commit; every digit changes the seed.
 /// `None` for any other text.
 #[must_use]
 pub fn seed_of(hex: &str) -> Option<u64> {
@@ -119,18 +119,19 @@ pub fn seed_of(hex: &str) -> Option<u64> {
 struct Dice(Random);
 
 impl Dice {
-    /// Uniform, both ends included.
+    /// Draws an integer from a uniform distribution, both ends included.
     fn between(&mut self, [least, most]: [u64; 2]) -> u64 {
         least + self.0.below(most.saturating_sub(least) + 1)
     }
 
-    /// Each order of magnitude is as likely as any other. libm gives the same bits on every machine.
+    /// Draws a number such that each order of magnitude is equally likely. libm gives the same bits on every
+    /// machine.
     fn magnitude(&mut self, [least, most]: [f64; 2]) -> f64 {
         (least * libm::exp(libm::log(most / least) * self.0.unit())).clamp(least, most)
     }
 }
 
-/// The least and the most value of a range, each of which `number` reads.
+/// Reads the least and the greatest value of a range; `number` reads each of the two.
 fn ends<'de, D: Deserializer<'de>, W: Deserialize<'de>, T: PartialOrd>(
     from: D,
     number: impl Fn(W) -> Result<T, String>,

@@ -1,4 +1,5 @@
-//! From a criterion to its cases: the product of the axes, filled into the templates, as scenarios.
+//! Expansion of a criterion into its cases: the product of the axes, filled into the templates, gives
+//! scenarios.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -18,38 +19,40 @@ use crate::item::{filled, names, shown, whole};
 use crate::judge::Check;
 use crate::template::{FlowPart, Template, is_part};
 
-/// Which cases of a criterion.
+/// Selects cases of a criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// All.
+    /// All cases.
     Full,
-    /// Those that the file names for a quick look.
+    /// The cases that the file selects for a quick look.
     Quick,
 }
 
 /// A scenario with the conditions that must hold in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// Its name: "10mbit 10/50ms 1bdp".
+    /// Name of the case: "10mbit 10/50ms 1bdp".
     pub name: String,
-    /// What is run, with seed 1.
+    /// The scenario of the case, with seed 1.
     pub scenario: Scenario,
-    /// What must hold.
+    /// The conditions that must hold.
     pub checks: Vec<Check>,
-    /// The part of the link's rate that can be had.
+    /// The part of the link's rate that flows can use.
     pub available: f64,
-    /// The words of its name that stand for its row in a picture: "10/50ms".
+    /// The words of the name that give the case's row in a picture: "10/50ms".
     pub row: String,
-    /// The words that stand for its column: "10mbit", "1bdp". Empty: it takes the whole row.
+    /// The words of the name that give the case's column: "10mbit", "1bdp". If empty, the case takes the
+    /// whole row.
     pub column: Vec<String>,
 }
 
 impl Criterion {
-    /// The cases whose name contains `matching`, for an algorithm. Changes of a parameter are made where its
-    /// algorithm takes part, others everywhere.
+    /// The cases whose name contains `matching`, for an algorithm. Changed parameters apply where their
+    /// algorithm takes part, other changes everywhere.
     ///
     /// # Errors
-    /// What is wrong with the first wrong case, each with its place in the criterion's file or in `sets`.
+    /// Returns the problems of the first wrong case, each with its place in the criterion's file or in
+    /// `sets`.
     pub fn cases(&self, cc: &str, sets: &[Set], form: Form, matching: &str) -> Result<Vec<Case>, Invalid> {
         let mut cases = Vec::new();
         let mut names = HashSet::new();
@@ -72,7 +75,7 @@ impl Criterion {
         Ok(cases)
     }
 
-    /// The conditions with the numbers of a case.
+    /// The conditions of the criterion, with the numbers of a case.
     pub(crate) fn checks<'v>(
         &self,
         value: impl Fn(&str) -> Option<&'v Value>,
@@ -84,7 +87,7 @@ impl Criterion {
         (1..).zip(&self.conditions).map(check).collect()
     }
 
-    /// The product of the axes that a template names; the last one changes fastest.
+    /// The product of the axes that a template names; the last axis changes fastest.
     fn combinations(&self, template: &Template, form: Form) -> Vec<Vec<(&str, &Point)>> {
         let mut all: Vec<Vec<(&str, &Point)>> = vec![Vec::new()];
         for axis in self.axes_of(template) {
@@ -97,13 +100,14 @@ impl Criterion {
     }
 }
 
-/// Those of the changes that are of a parameter of these algorithms, or of none.
+/// The changes of `sets` that apply to a scenario with these algorithms: changes of their parameters, and
+/// changes of other keys.
 pub(crate) fn taking_part(sets: &[Set], algorithms: &[&str]) -> Vec<Set> {
     let takes_part = |set: &&Set| set.algorithm().is_none_or(|of| algorithms.contains(&of));
     sets.iter().filter(takes_part).cloned().collect()
 }
 
-/// A template, which is at the key `at`, with a value of each of its axes.
+/// A template, whose key is `at`, with a value for each of its axes.
 struct Combination<'g> {
     criterion: &'g Criterion,
     template: &'g Template,
@@ -111,7 +115,7 @@ struct Combination<'g> {
     points: Vec<(&'g str, &'g Point)>,
 }
 
-/// A scenario's text, and the key of the criterion's file from which each of its lines comes.
+/// The text of a scenario, and for each line the key of the criterion's file that it comes from.
 #[derive(Default)]
 struct Draft {
     text: String,
@@ -130,7 +134,7 @@ impl Draft {
     }
 }
 
-/// The texts that parts have at a key.
+/// The texts that the parts have at a key.
 fn texts<'p>(parts: &'p [(String, Table)], key: &str) -> impl Iterator<Item = &'p str> {
     parts.iter().filter_map(move |(_, part)| part.get(key)?.as_str())
 }
@@ -144,8 +148,8 @@ impl Combination<'_> {
         filled(text, |name| self.value(name).map(shown)).map_err(|name| self.unknown(&name, &self.at))
     }
 
-    /// The words of the name for row and column of a picture. A word with an axis of the columns is the
-    /// column's.
+    /// The words of the name that give row and column in a picture. A word with an axis of the columns
+    /// belongs to the column.
     fn place(&self) -> Result<(String, Vec<String>), Invalid> {
         let words: Vec<&str> = self.template.name.split(' ').collect();
         let is_with = |word: &str, axis: &str| names(word).any(|name| name == axis);
@@ -156,7 +160,8 @@ impl Combination<'_> {
         Ok((self.fill(&row.join(" "))?, column.map(|word| self.fill(word)).collect::<Result<_, _>>()?))
     }
 
-    /// No axis has this name: reading the file has checked that, so this is a fault of the crate.
+    /// The error that no axis has this name. Reading the file checks the names, so the error is a fault of
+    /// this crate.
     fn unknown(&self, name: &str, at: &str) -> Invalid {
         self.criterion.source.invalid("unknown-name", at, format!("`{name}` has no value here"), "")
     }
@@ -196,8 +201,8 @@ impl Combination<'_> {
         Ok(draft)
     }
 
-    /// The keys of all flows, each with its place: of a part one, or one for each item of its list. A flow
-    /// that names no algorithm has the one under test.
+    /// The keys of all flows, each with its place. A part gives one flow, or one flow for each item of its
+    /// list. A flow that names no algorithm runs the algorithm under test.
     fn flows(&self, cc: &str) -> Result<Vec<(String, Table)>, Invalid> {
         let mut flows = Vec::new();
         for (number, FlowPart { each, apart, part }) in (1..).zip(&self.template.flows) {
@@ -224,7 +229,7 @@ impl Combination<'_> {
         Ok(flows)
     }
 
-    /// The keys of a part with the values of all names; `item` is one of a list, which has the list's name.
+    /// The keys of a part with values in place of names; `item` is the name of a list and one of its items.
     fn part(&self, part: &Table, item: Option<(&str, &Value)>, at: &str) -> Result<Table, Invalid> {
         let value = |name: &str| match item {
             Some((list, item)) if list == name => Some(shown(item)),
@@ -243,7 +248,7 @@ impl Combination<'_> {
         part.iter().map(with_values).collect()
     }
 
-    /// Replaces sizes in BDP by bytes, which are at least some packets.
+    /// Replaces buffer sizes in BDP by bytes, with the criterion's least number of packets.
     fn resolve(&self, keys: &mut Table, longest: Option<Duration>) {
         let text = |key: &str| keys.get(key).and_then(Value::as_str);
         let rate = text("rate").and_then(|rate| parse_quantity(rate, Dimension::Rate).ok());
@@ -259,7 +264,7 @@ impl Combination<'_> {
         }
     }
 
-    /// What is wrong with a scenario's text, at the place in the criterion's file that the text comes from.
+    /// The problems of a scenario's text, at the places in the criterion's file that the text comes from.
     fn in_criterion(&self, invalid: Invalid, draft: &Draft, case: &str) -> Invalid {
         let source = &self.criterion.source;
         let moved = |problem: Problem| {

@@ -1,4 +1,4 @@
-//! The record of one algorithm in Markdown, to be pasted into a report or a pull request.
+//! The record of one algorithm in Markdown, for a report or a pull request.
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,11 @@ use crate::markdown::markdown_table;
 use crate::record::{CriterionRecord, Record};
 use crate::score::score;
 
-/// Failing cases of a criterion that are named; the report has all.
+/// Most failing cases of a criterion that the fragment names; the HTML report names all.
 const MOST_CASES: usize = 5;
 
 impl Record {
-    /// Scorecard and failing cases of an algorithm, beside the others of the record.
+    /// Scorecard and failing cases of an algorithm, beside the other algorithms of the record.
     #[must_use]
     pub fn fragment(&self, cc: &str) -> String {
         let others = self.algorithms().into_iter().filter(|name| *name != cc);

@@ -1,6 +1,6 @@
-//! A criterion as a picture: a panel for each algorithm, a cell for each case. Cells that are further beyond
-//! their bounds are darker, so that the picture can be read without colours. All cells of one degree in a
-//! panel are one path: with an element for each of a thousand cells a picture had 300 kB.
+//! The picture of a criterion: a panel for each algorithm, a cell for each case. A cell is the darker, the
+//! further it is beyond its bounds, so that the picture is readable without colours. All cells of one degree
+//! in a panel are one SVG path: with one element for each of a thousand cells a picture had 300 kB.
 
 use fairpace_report::svg::{self, number};
 use maud::{Markup, PreEscaped, html};
@@ -22,8 +22,8 @@ const GAP: f64 = 18.0;
 /// Space between groups of columns, in pixels.
 const BETWEEN: f64 = 5.0;
 
-/// How far a case is from holding: the largest factor by which a value is beyond its bound, and the words for
-/// it.
+/// Degrees of failure: an upper limit on the largest factor by which a value is beyond its bound, and the
+/// words for the degree.
 pub(crate) const DEGREES: [(f64, &str); 5] = [
     (1.0, "passes"),
     (1.1, "beyond a bound by a factor up to 1.1"),
@@ -32,7 +32,7 @@ pub(crate) const DEGREES: [(f64, &str); 5] = [
     (f64::INFINITY, "more"),
 ];
 
-/// The picture of a criterion as an SVG file.
+/// The heat map of a criterion as an SVG file.
 #[must_use]
 pub fn heat_map(criterion: &CriterionRecord) -> String {
     let layout = Layout::of(criterion);
@@ -60,15 +60,15 @@ const STYLE: &str = "\
     .d0{fill:#e3ecf5}.d1{fill:#fbd9a0}.d2{fill:#f0a04b}.d3{fill:#c4501a}.d4{fill:#5f1d02}\
     @media(prefers-color-scheme:dark){.paper{fill:#111}path,rect{stroke:#111}text{fill:#ddd}.d0{fill:#24384d}}";
 
-/// Rows and columns, which all panels of a criterion share.
+/// Layout of rows and columns, which all panels of a criterion share.
 struct Layout<'r> {
     rows: Vec<&'r str>,
     columns: Vec<&'r [String]>,
-    /// Width of the labels of rows.
+    /// Width of the labels of the rows.
     aside: f64,
-    /// Left end of each column in a panel, and the right end of the last one.
+    /// Left end of each column in a panel, and the right end of the last column.
     places: Vec<f64>,
-    /// Panels beside each other, and the width of one.
+    /// Number of panels beside each other, and the width of a panel.
     across: usize,
     panel: f64,
 }
@@ -92,8 +92,8 @@ impl<'r> Layout<'r> {
         self.columns.iter().map(|column| column.len()).max().unwrap_or(0)
     }
 
-    /// Height of the labels of columns: a line for each level, and for the last one, which is upright, its
-    /// text.
+    /// Height of the labels of the columns: a line for each level, except the last level, whose labels are
+    /// upright and take the length of their text.
     fn head(&self) -> f64 {
         let last = self.columns.iter().filter_map(|column| column.last());
         let letters = last.map(|label| label.chars().count()).max().unwrap_or(0);
@@ -127,8 +127,8 @@ impl<'r> Layout<'r> {
         }
     }
 
-    /// Labels of the columns, which all panels share: neighbours with the same label share it, and those of
-    /// the last level are upright.
+    /// Labels of the columns. Neighbours with an equal label share it; the labels of the last level are
+    /// upright.
     fn heads(&self) -> Markup {
         let last = self.levels().saturating_sub(1);
         html! {
@@ -149,7 +149,7 @@ impl<'r> Layout<'r> {
         }
     }
 
-    /// Begin and end of columns next to each other whose labels are equal down to a level.
+    /// Begin and end of neighbouring columns whose labels are equal down to a level.
     fn groups(&self, level: usize) -> Vec<(usize, usize)> {
         let mut groups: Vec<(usize, usize)> = Vec::new();
         for (index, column) in self.columns.iter().enumerate() {
@@ -163,7 +163,7 @@ impl<'r> Layout<'r> {
         groups
     }
 
-    /// The cells of one degree. Each begins relative to the one before.
+    /// The cells of one degree as one path. Each cell begins relative to the cell before.
     fn cells(&self, of_degree: usize, results: &[CaseRecord]) -> Markup {
         let (mut path, mut last) = (String::new(), None);
         for case in results.iter().filter(|case| degree(case.miss) == of_degree) {
@@ -181,7 +181,8 @@ impl<'r> Layout<'r> {
     }
 }
 
-/// Left end of each column, with a space before each group of the first level, and right end of the last.
+/// Left end of each column, with a space before each group of the first level, and the right end of the last
+/// column.
 fn places(columns: &[&[String]]) -> Vec<f64> {
     let mut places = vec![0.0];
     let mut x = 0.0;
@@ -199,7 +200,7 @@ fn places(columns: &[&[String]]) -> Vec<f64> {
     places
 }
 
-/// Index into [`DEGREES`]; 0 only if all conditions hold.
+/// Index of a miss in [`DEGREES`]; 0 if and only if all conditions hold.
 pub(crate) fn degree(miss: f64) -> usize {
     if miss > 0.0 && 1.0 + miss <= DEGREES[0].0 {
         return 1;

@@ -1,4 +1,4 @@
-//! Values of axes, and texts with their names in braces.
+//! Values of axes, and texts that contain their names in braces.
 
 use serde::Deserialize;
 use toml::Value;
@@ -17,7 +17,7 @@ fn is_number(value: &Value) -> bool {
     value.is_integer() || value.is_float()
 }
 
-/// As it is in a case's name: the items of a list with slashes between them.
+/// Text of a value in the name of a case: the items of a list are separated by slashes.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -26,13 +26,13 @@ pub(crate) fn shown(value: &Value) -> String {
     }
 }
 
-/// A finite number.
+/// The number, if the value is a finite number.
 fn number(value: &Value) -> Option<f64> {
     let number = value.as_float().or(value.as_integer().map(|number| number as f64));
     number.filter(|number| number.is_finite())
 }
 
-/// A number: written in the file, or the name of an axis's value that is one.
+/// A number of a criterion's file: a literal number, or the name of an axis's value.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(crate) enum Amount {
@@ -57,7 +57,7 @@ impl Amount {
         Self::Fixed(1.0)
     }
 
-    /// Its name, if it is a value of an axis.
+    /// The name, if the number is given by the name of an axis's value.
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Self::Fixed(_) => None,
@@ -65,10 +65,10 @@ impl Amount {
         }
     }
 
-    /// The number.
+    /// The number of this amount, where `value` returns the value of a name.
     ///
     /// # Errors
-    /// The name that has no value or no number.
+    /// Returns the name, if it has no value or its value is not a number.
     pub(crate) fn of<'v>(&self, value: impl Fn(&str) -> Option<&'v Value>) -> Result<f64, String> {
         match self {
             Self::Fixed(fixed) => Ok(*fixed),
@@ -77,20 +77,20 @@ impl Amount {
     }
 }
 
-/// The name of a text that is nothing but a name in braces.
+/// The name, if a text consists of one name in braces.
 pub(crate) fn whole(text: &str) -> Option<&str> {
     text.strip_prefix('{')?.strip_suffix('}').filter(|name| !name.contains(['{', '}']))
 }
 
-/// The names in braces of a text.
+/// Iterates over the names in braces of a text.
 pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
-/// The text with values in place of the names in braces.
+/// A text with values in place of the names in braces.
 ///
 /// # Errors
-/// The first name that has no value.
+/// Returns the first name that has no value.
 pub(crate) fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut parts = text.split('{');
     let mut filled = parts.next().unwrap_or_default().to_owned();
@@ -109,7 +109,7 @@ pub(crate) fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> Resu
     Ok(filled)
 }
 
-/// The items without those that were there before.
+/// The items in order, each item only the first time it occurs.
 pub(crate) fn first_of_each<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     items.fold(Vec::new(), |mut known, item| {
         if !known.contains(&item) {

@@ -1,23 +1,23 @@
-//! Whether a run passes the conditions of its case, and which of several seeds is judged.
+//! Judgement of a run by the conditions of its case, and of a case by its worst seed.
 
 use serde::Serialize;
 
 use crate::measure::{Measured, Metric};
 
-/// On which side of a bound a value must be.
+/// The side of a bound on which a value must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// The bound or more.
+    /// The value must be the bound or more.
     AtLeast,
-    /// The bound or less.
+    /// The value must be the bound or less.
     AtMost,
-    /// Less than the bound.
+    /// The value must be less than the bound.
     Below,
 }
 
 impl Side {
-    /// For people.
+    /// The sign of the comparison: ">=", "<=" or "<".
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -36,24 +36,24 @@ impl Side {
     }
 }
 
-/// A number that a value must not pass.
+/// A bound on a value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bound {
-    /// Where the value must be.
+    /// The side of the bound on which the value must be.
     pub side: Side,
-    /// The number.
+    /// The bound itself.
     pub value: f64,
 }
 
 impl Bound {
-    /// For people, with at most four decimals: "<= 0.05".
+    /// Text of the bound, with at most four decimals: "<= 0.05".
     pub(crate) fn shown(self) -> String {
         format!("{} {}", self.side.sign(), (self.value * 1e4).round() / 1e4)
     }
 
-    /// By which factor a value is beyond it, less 1: 0.5 for 15 where at most 10 are allowed, and for 10
-    /// where at least 15 are. Where a factor has no meaning, because one of them is not above 0, it is
-    /// infinite.
+    /// Factor by which a value is beyond the bound, less 1: 0.5 for 15 where at most 10 are allowed, and for
+    /// 10 where at least 15 are required. It is infinite if value or bound is not above 0, so that no factor
+    /// exists.
     fn miss(self, value: f64) -> f64 {
         if self.side.holds(value, self.value) {
             return 0.0;
@@ -68,72 +68,72 @@ impl Bound {
     }
 }
 
-/// A condition in one case: its bounds are numbers.
+/// A condition of one case: its bounds are numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// What people call it: "short queue".
+    /// Name of the condition: "short queue".
     pub name: String,
-    /// What is compared.
+    /// The metric that is compared with the bounds.
     pub metric: Metric,
-    /// Of these flows; empty for a metric of all.
+    /// Name of the flows that the metric is computed from; empty for a metric of all flows.
     pub of: String,
-    /// One bound, or a least and a most value.
+    /// The bounds: one, or a lower and an upper bound.
     pub bounds: Vec<Bound>,
 }
 
 impl Check {
-    /// Compares a value with the bounds.
+    /// Compares a value with the bounds of the condition.
     pub(crate) fn held(&self, value: f64) -> Held {
         let miss = self.bounds.iter().map(|bound| bound.miss(value)).fold(0.0, f64::max);
         Held { value, holds: miss == 0.0, miss }
     }
 }
 
-/// A condition that was compared.
+/// The result of a condition: a value compared with its bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
-    /// The value.
+    /// The measured value.
     pub value: f64,
-    /// Whether it is within all bounds.
+    /// Whether the value is within all bounds.
     pub holds: bool,
-    /// The factor by which it is beyond its bounds, less 1; 0 if and only if it holds.
+    /// Factor by which the value is beyond its bounds, less 1; 0 if and only if the condition holds.
     pub miss: f64,
 }
 
-/// A run beside the conditions of its case.
+/// A run with the results of the conditions of its case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// Seed of the run.
     pub seed: u64,
-    /// What was measured.
+    /// The metrics of the run.
     pub measured: Measured,
-    /// Each condition, in the order of the checks.
+    /// The result of each condition, in the order of the checks.
     pub held: Vec<Held>,
 }
 
 impl Judged {
-    /// Whether all conditions hold.
+    /// Whether all conditions hold in this run.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.held.iter().all(|held| held.holds)
     }
 
-    /// The largest miss of a condition.
+    /// The largest miss of a condition in this run.
     #[must_use]
     pub fn miss(&self) -> f64 {
         self.held.iter().map(|held| held.miss).fold(0.0, f64::max)
     }
 }
 
-/// Compares what a run measured with the conditions of its case.
+/// Compares the metrics of a run with the conditions of its case.
 #[must_use]
 pub fn judge(checks: &[Check], seed: u64, measured: Measured) -> Judged {
     let held = checks.iter().map(|check| check.held(measured.value(check.metric, &check.of))).collect();
     Judged { seed, measured, held }
 }
 
-/// The run that is judged among those of several seeds: one that fails before one that passes, and among
-/// equals the one with the lower Jain index.
+/// The run by which a case is judged. A run that fails comes before one that passes; among runs that are
+/// equal in this, the one with the lower Jain index comes first.
 #[must_use]
 pub fn worst(runs: &[Judged]) -> Option<&Judged> {
     runs.iter().reduce(|worst, run| {

@@ -1,4 +1,4 @@
-//! The leaderboard: a page in Markdown on all algorithms of a record, by section, without pictures.
+//! The leaderboard: a Markdown page on all algorithms of a record, by section, without pictures.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use crate::markdown::{markdown_table, wrapped};
 use crate::record::{CriterionRecord, Record};
 use crate::score::{Group, Score, score};
 
-/// What the first table shows.
+/// Explanation of the first table.
 const IN_SHORT: &str = "
 ## In short
 
@@ -16,7 +16,8 @@ with the worst of their seeds. The last column counts cases.
 ";
 
 impl Record {
-    /// The generated part of the page: who passes how much, each criterion, and what it asks.
+    /// The generated part of the page: the ranking, the results of each criterion, and what each criterion
+    /// asks.
     #[must_use]
     pub fn leaderboard(&self) -> String {
         let groups = self.groups();
@@ -33,7 +34,7 @@ impl Record {
         page
     }
 
-    /// The names of all algorithms, the one that passes most first.
+    /// The names of all algorithms; the algorithm that passes most cases comes first.
     fn ranked(&self) -> Vec<&str> {
         let mut names = self.algorithms();
         names.sort_by_key(|cc| {
@@ -58,7 +59,7 @@ impl Record {
     }
 }
 
-/// A row for each algorithm, a column for each criterion.
+/// A table with a row for each algorithm and a column for each criterion.
 pub(crate) fn marks(criteria: &[&CriterionRecord], names: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
     let ids = criteria.iter().map(|criterion| criterion.id.clone());
     let marks = |cc: &str| criteria.iter().map(|of| of.mark(cc)).collect::<Vec<_>>();
@@ -66,7 +67,7 @@ pub(crate) fn marks(criteria: &[&CriterionRecord], names: &[&str]) -> (Vec<Strin
     (std::iter::once(String::new()).chain(ids).collect(), rows.collect())
 }
 
-/// What a criterion asks, and what must hold.
+/// Entry of a criterion: what it asks, and what must hold.
 fn entry(criterion: &CriterionRecord) -> String {
     let CriterionRecord { id, title, asks, fails, conditions, .. } = criterion;
     let fails = if fails.is_empty() { String::new() } else { format!(" If not: {fails}") };
@@ -79,7 +80,7 @@ fn entry(criterion: &CriterionRecord) -> String {
     text
 }
 
-/// What a column for a section is called: "5.1" for the folder 5.1-alone.
+/// Heading of a section's column: "5.1" for the folder 5.1-alone.
 fn short(group: &Group<'_>) -> String {
     let section = group.criteria.first().and_then(|criterion| criterion.section.as_ref());
     let name = section.map_or("", |section| section.name.as_str());

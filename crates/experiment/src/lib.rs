@@ -2,13 +2,13 @@
 //! passes.
 //!
 //! Criteria are a folder of files. A file is a [`Criterion`]: templates of scenarios, axes whose product
-//! gives the cases, and conditions that must hold in each case. [`Criterion::cases`] expands it to scenarios
-//! for an algorithm, [`Measured`] is what a run gives, [`judge`] compares it with the conditions, and
-//! [`Record`] is the result of a whole evaluation, as JSON and as text.
+//! gives the cases, and conditions that must hold in each case. [`Criterion::cases`] expands a criterion into
+//! scenarios for an algorithm, [`Measured`] has the metrics of a run, [`judge`] compares the metrics with the
+//! conditions, and [`Record`] is the result of a whole evaluation, as JSON and as text.
 //!
-//! [`evaluation`] runs what is not in the [`Store`] of finished runs, and [`duels`] compares algorithms in
-//! pairs, for `fairpace evaluate`, `fairpace-dev run` and Python. The crate defines no metric of a run:
-//! that is `fairpace-results`.
+//! [`evaluation`] runs what the [`Store`] of finished runs does not have, and [`duels`] compares algorithms
+//! in pairs, for `fairpace evaluate`, `fairpace-dev run` and Python. The crate defines no summary of a run:
+//! `fairpace-results` does.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! Tables in Markdown.
 
-/// A table: the first column to the left, the others, which hold numbers, to the right.
+/// A Markdown table: the first column is aligned to the left, the others, which hold numbers, to the right.
 #[must_use]
 pub fn markdown_table(header: &[String], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
@@ -8,7 +8,7 @@ pub fn markdown_table(header: &[String], rows: &[Vec<String>]) -> String {
     [line(header), rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
 }
 
-/// Text in lines of at most 120 columns.
+/// Breaks a text into lines of at most 120 columns.
 pub(crate) fn wrapped(text: &str) -> String {
     let (mut lines, mut width) = (String::new(), 0);
     for word in text.split_whitespace() {

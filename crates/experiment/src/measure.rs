@@ -1,4 +1,4 @@
-//! What is measured in a run, from its summary.
+//! Metrics of a run, computed from its summary.
 
 use std::time::Duration;
 
@@ -6,66 +6,68 @@ use fairpace_results::{FlowSummary, LinkSummary, MediaSummary, Summary};
 use fairpace_scenario::{Flow, Link, Scenario};
 use serde::{Deserialize, Serialize};
 
-/// A number that a condition may be about.
+/// A metric: a number of a run that a condition may compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Jain's index of the goodputs.
     Jain,
-    /// Goodput and headers of all flows over what the first link can carry, at its mean rate. With a trace,
-    /// of which a flow cannot use all, and with handovers: bytes that left over bytes that could have left.
+    /// Utilization of the first link: goodput with headers of all flows over what the link can carry, at its
+    /// mean rate. With a trace, of which a flow cannot use every slot, and with handovers: bytes that left
+    /// over bytes that could have left.
     Utilization,
-    /// Utilization over the part of the link that the template says can be had.
+    /// Utilization over the part of the link that flows can use, which the template gives.
     OfAvailable,
     /// Mean queueing delay of the first link.
     QueueMs,
     /// 95th percentile of the queueing delay of the first link.
     #[serde(rename = "queue_95_ms")]
     Queue95Ms,
-    /// Packets that the first link dropped, over those that left or were dropped.
+    /// Loss rate: packets that the first link dropped, over packets that left it or were dropped.
     Loss,
-    /// The least goodput of a flow.
+    /// The least goodput of a flow, Mbit/s.
     LeastMbps,
-    /// The greatest goodput of a flow.
+    /// The greatest goodput of a flow, Mbit/s.
     MostMbps,
-    /// The least goodput of a flow over the mean of all: 1 if all are equal, 0 if one starves.
+    /// The least goodput of a flow over the mean goodput of all flows: 1 if all are equal, 0 if a flow has
+    /// none.
     LeastOfMean,
-    /// Goodput of the named flows over that of all.
+    /// Goodput of the named flows over the goodput of all flows.
     Share,
-    /// Goodput of the named flows over what they had if all flows had the same, less 1.
+    /// Goodput of the named flows over the goodput that they had if all flows had equal goodputs, less 1.
     Gain,
-    /// Goodput of the named flows.
+    /// Goodput of the named flows, Mbit/s.
     Mbps,
-    /// Packets that the named flows send in a round trip of their base RTT, mean of the flows.
+    /// Packets that a named flow sends in one base RTT, mean of the named flows.
     SentPerRtt,
-    /// Flow completion time of the named flows' transfers over the shortest possible one, mean. Infinite if
-    /// one of them did not complete.
+    /// Slowdown: flow completion time of the named flows' transfers over the shortest possible one, mean. It
+    /// is infinite if a transfer did not complete.
     Slowdown,
-    /// Share of the frames of audio or video that are late or lost: of the named flows the largest.
+    /// Share of audio or video frames that are late or lost: the largest share of a named flow.
     LateFrames,
-    /// 95th percentile of the one-way delay of the packets of audio or video: of the named flows the largest.
-    /// Infinite if none arrived.
+    /// 95th percentile of the one-way delay of audio or video packets, ms: the largest value of a named flow.
+    /// It is infinite if no packet arrived.
     #[serde(rename = "delay_95_ms")]
     Delay95Ms,
 }
 
-/// Which flows a metric is of.
+/// The flows from which a metric is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Of {
     All,
-    /// Those that the condition names.
+    /// The flows that the condition names.
     Named,
-    /// The same, which must have audio or video.
+    /// The flows that the condition names, which must send audio or video.
     Media,
 }
 
 impl Metric {
-    /// Those that are measured in every case.
+    /// The metrics that are computed in every case.
     pub const ALWAYS: [Self; 6] =
         [Self::Jain, Self::Utilization, Self::QueueMs, Self::Loss, Self::LeastMbps, Self::MostMbps];
 
-    /// Its name in files and records, of which flows it is, whether less is worse (`None`: neither side is),
-    /// and decimals. With two of them it may be far above 1.
+    /// Properties of a metric: its name in files and records, its flows, whether a lower value is worse
+    /// (`None`: neither side is), and its number of decimals. A metric with two decimals may be far above 1.
     const fn row(self) -> (&'static str, Of, Option<bool>, usize) {
         match self {
             Self::Jain => ("jain", Of::All, Some(true), 3),
@@ -87,23 +89,23 @@ impl Metric {
         }
     }
 
-    /// Its name in files and records.
+    /// Name of the metric in files and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// Which flows it is of.
+    /// The flows from which the metric is computed.
     pub(crate) const fn of(self) -> Of {
         self.row().1
     }
 
-    /// Whether less is worse; `None` if neither side is.
+    /// Whether a lower value is worse; `None` if neither side is worse.
     pub(crate) const fn lower_is_worse(self) -> Option<bool> {
         self.row().2
     }
 
-    /// Its value for people.
+    /// Text of a value of this metric.
     #[must_use]
     pub fn shown(self, value: f64) -> String {
         match self.row().3 {
@@ -114,7 +116,7 @@ impl Metric {
     }
 }
 
-/// The numbers of one run.
+/// The metrics of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     utilization: f64,
@@ -123,7 +125,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// What a run of the scenario measured. What it did not measure, because nothing arrived, is 0.
+    /// The metrics of a run of the scenario. A number that the run could not measure, because no packet
+    /// arrived, is 0.
     #[must_use]
     pub fn of(scenario: &Scenario, summary: &Summary, available: f64) -> Self {
         let utilization = match scenario.links.first() {
@@ -137,7 +140,7 @@ impl Measured {
         Self { utilization, available, summary: summary.clone() }
     }
 
-    /// The value of a metric; `of` names flows, for those that need it.
+    /// The value of a metric; `of` names the flows, for metrics that need flows.
     #[must_use]
     pub fn value(&self, metric: Metric, of: &str) -> f64 {
         let Self { utilization, available, summary } = self;
@@ -178,7 +181,7 @@ impl Measured {
         self.summary.flows.iter().filter(move |flow| is_of(&flow.name, group))
     }
 
-    /// A number of a group of flows, summed.
+    /// The sum of a number over a group of flows.
     fn sum(&self, group: &str, number: impl Fn(&FlowSummary) -> f64) -> f64 {
         self.group(group).map(number).sum()
     }
@@ -188,7 +191,8 @@ impl Measured {
         self.sum(group, number) / self.sum(group, |_| 1.0)
     }
 
-    /// The largest number of the frames of a group of flows; `without` is that of a flow that has none.
+    /// The largest value of a number of frames in a group of flows; a flow that has no such number counts as
+    /// `without`.
     fn most(&self, group: &str, number: fn(&MediaSummary) -> Option<f64>, without: f64) -> f64 {
         let of = |flow: &FlowSummary| flow.media.as_ref().and_then(number).unwrap_or(without);
         self.group(group).map(of).fold(0.0, f64::max)
@@ -211,7 +215,7 @@ fn mean_bps(link: &Link, (from, to): (Duration, Duration)) -> f64 {
     bits / (to - from).as_secs_f64()
 }
 
-/// Whether a flow belongs to a group: a flow `own` with a `count` becomes `own-1`, `own-2`, ...
+/// Whether a flow belongs to a group: a flow `own` with a `count` is expanded to `own-1`, `own-2`, ...
 #[must_use]
 pub fn is_of(flow: &str, group: &str) -> bool {
     match flow.strip_prefix(group) {

@@ -1,4 +1,4 @@
-//! Cases that ran on the kernel, beside their simulations, for a terminal and for the report.
+//! Results of cases on the kernel beside their simulations, for the terminal and for the report.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,8 @@ use maud::{Markup, html};
 
 use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, Record};
 
-/// The conditions of all cases that ran on the kernel: the case, the condition in the simulator, and what is
-/// said of it there and on the kernel.
+/// The conditions of all cases that ran on the kernel: the case, the condition in the simulator, and the text
+/// of its result in the simulator and on the kernel.
 fn both(algorithm: &AlgorithmRecord) -> Vec<(&str, &ConditionRecord, [String; 2])> {
     let said = |of: &ConditionRecord| {
         format!("{} {}", of.metric.shown(of.value), if of.holds { "passes" } else { "fails" })
@@ -25,7 +25,7 @@ fn both(algorithm: &AlgorithmRecord) -> Vec<(&str, &ConditionRecord, [String; 2]
     all
 }
 
-/// A line for each condition of each case; empty if none ran on the kernel.
+/// Text with a line for each condition of each case; empty if no case ran on the kernel.
 pub(crate) fn text(record: &Record) -> String {
     let Some(release) = &record.kernel else { return String::new() };
     let mut text = String::new();
@@ -41,7 +41,7 @@ pub(crate) fn text(record: &Record) -> String {
     if text.is_empty() { text } else { format!("On Linux {release}\n{text}\n") }
 }
 
-/// A table of the conditions of all cases of an algorithm; nothing if none ran on the kernel.
+/// A table of the conditions of all cases of an algorithm; empty if no case ran on the kernel.
 pub(crate) fn table(record: &Record, algorithm: &AlgorithmRecord) -> Markup {
     let all = both(algorithm);
     let Some(release) = record.kernel.as_ref().filter(|_| !all.is_empty()) else { return html! {} };

@@ -1,4 +1,4 @@
-//! The record as a page: Markdown, with a picture for each criterion beside it.
+//! The record as a Markdown page, with a picture file for each criterion.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use crate::markdown::{markdown_table, wrapped};
 use crate::record::{AlgorithmRecord, CaseRecord, CriterionRecord, Record};
 use crate::score::score;
 
-/// What the pictures of a page show.
+/// Explanation of the pictures of a page.
 const PICTURES: &str = "In the pictures a cell is a case, and a darker cell is further beyond its bounds.";
 
 impl Record {
-    /// The generated part of the page. `picture` names the file of a criterion's picture.
+    /// The generated part of the page. `picture` returns the file name of a criterion's picture.
     #[must_use]
     pub fn page(&self, picture: impl Fn(&CriterionRecord) -> String) -> String {
         let mut page = self.facts(PICTURES);
@@ -35,14 +35,14 @@ impl Record {
         page
     }
 
-    /// The picture of each criterion.
+    /// Each criterion with its picture.
     #[must_use]
     pub fn pictures(&self) -> Vec<(&CriterionRecord, String)> {
         self.criteria.iter().map(|criterion| (criterion, heat_map(criterion))).collect()
     }
 
-    /// The numbers of each criterion: a row for each algorithm, with the cases in which each condition holds
-    /// and each metric over the cases.
+    /// Tables of numbers, one for each criterion: a row for each algorithm, with the number of cases in which
+    /// each condition holds, and each metric over the cases.
     #[must_use]
     pub fn numbers(&self) -> String {
         let of_one = |criterion: &CriterionRecord| {
@@ -51,7 +51,7 @@ impl Record {
         format!("{}\n{}", self.facts(""), self.criteria.iter().map(of_one).collect::<Vec<_>>().join("\n"))
     }
 
-    /// The cases in which all conditions hold, at each criterion and at all: a row for each algorithm.
+    /// A table of the number of cases that pass, at each criterion and in total: a row for each algorithm.
     #[must_use]
     pub fn counts(&self) -> String {
         let names = self.algorithms();
@@ -64,8 +64,8 @@ impl Record {
         format!("{}\n{}", self.facts(""), markdown_table(&header, &rows))
     }
 
-    /// Cases that the first algorithm passes and another one does not, and the other way round: a row for
-    /// each criterion.
+    /// A table of the cases that the first algorithm passes and another fails, and of the cases that the
+    /// first fails and the other passes: a row for each criterion.
     #[must_use]
     pub fn only(&self) -> String {
         let names = self.algorithms();
@@ -90,7 +90,7 @@ impl Record {
         format!("{}\n{}", self.facts(""), markdown_table(&header, &rows))
     }
 
-    /// What was run, and how it is judged; `more` is another sentence.
+    /// A paragraph on what was run and how it is judged; `more` is a further sentence.
     pub(crate) fn facts(&self, more: &str) -> String {
         let Self { command, commit, scenarios_hash, runs, seed, form, folder, .. } = self;
         let how = format!(
@@ -123,7 +123,8 @@ impl Record {
     }
 }
 
-/// A row per algorithm: conditions, and median and worst of each metric.
+/// A table with a row for each algorithm: number of cases in which each condition holds, and median and worst
+/// value of each metric.
 fn numbers(criterion: &CriterionRecord) -> String {
     let Some(first) = criterion.algorithms.first() else { return String::new() };
     let mut header = vec!["".to_owned(), "pass".to_owned()];
@@ -138,13 +139,13 @@ fn numbers(criterion: &CriterionRecord) -> String {
     markdown_table(&header, &criterion.algorithms.iter().map(row).collect::<Vec<_>>())
 }
 
-/// How many cases the first passes and the second does not.
+/// The number of cases that the first algorithm passes and the second fails.
 fn only(passes: &[CaseRecord], fails: &[CaseRecord]) -> usize {
     let fails = |name: &str| fails.iter().any(|of| of.case == name && !of.holds);
     passes.iter().filter(|of| of.holds && fails(&of.case)).count()
 }
 
-/// The cases that fail, by name, folded.
+/// A folded list of the failing cases by name.
 fn failures(algorithm: &AlgorithmRecord) -> String {
     let failing: Vec<&CaseRecord> = algorithm.results.iter().filter(|result| !result.holds).collect();
     let count = match failing.len() {

@@ -8,15 +8,15 @@ use crate::criterion::Criterion;
 use crate::draw::Draw;
 use crate::expand::{Case, taking_part};
 
-/// Cells of a row in a picture.
+/// Number of cells in a row of the picture.
 const IN_A_ROW: usize = 20;
 
 impl Criterion {
-    /// The first `count` random paths of a seed, each with its scenario for an algorithm. None unless
-    /// [`Criterion::is_drawn`].
+    /// The first `count` random paths of a seed, each as a case with its scenario for an algorithm. Empty
+    /// unless [`Criterion::is_drawn`].
     ///
     /// # Errors
-    /// A path is not a valid scenario, or one of `sets` is wrong.
+    /// Returns an error if a path is not a valid scenario, or if one of `sets` is wrong.
     pub fn paths(&self, cc: &str, sets: &[Set], count: usize, seed: u64) -> Result<Vec<Case>, Invalid> {
         let Some(draw) = &self.draw else { return Ok(Vec::new()) };
         let mut seeds = Random::new(seed);

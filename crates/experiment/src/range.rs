@@ -1,20 +1,20 @@
-//! One quantity over several runs: mean, lowest and highest.
+//! Mean, lowest and highest value of a quantity over several runs.
 
 use serde::Serialize;
 
-/// Mean, lowest and highest value of several runs. All are NaN without a run.
+/// Mean, lowest and highest value of several runs. All three are NaN if there is no run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Range {
-    /// The mean.
+    /// The mean value.
     pub mean: f64,
-    /// The lowest.
+    /// The lowest value.
     pub min: f64,
-    /// The highest.
+    /// The highest value.
     pub max: f64,
 }
 
 impl Range {
-    /// That of these values.
+    /// The range of these values.
     #[must_use]
     pub fn of(values: &[f64]) -> Self {
         let min = values.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
@@ -22,7 +22,7 @@ impl Range {
         Self { mean: values.iter().sum::<f64>() / values.len() as f64, min, max }
     }
 
-    /// That of these values; `None` without one.
+    /// The range of the values that are present; `None` if there is no such value.
     pub fn known(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let values: Vec<f64> = values.into_iter().collect();
         (!values.is_empty()).then(|| Self::of(&values))
@@ -34,7 +34,7 @@ impl Range {
         (self.min - value).max(value - self.max).max(0.0)
     }
 
-    /// "mean (lowest to highest)" with this many decimals.
+    /// Text of the range, "mean (lowest to highest)", with this number of decimals.
     #[must_use]
     pub fn text(&self, decimals: usize) -> String {
         let Self { mean, min, max } = self;

@@ -1,4 +1,4 @@
-//! The result of an evaluation.
+//! The record of an evaluation.
 
 use std::collections::BTreeMap;
 
@@ -11,171 +11,172 @@ use crate::judge::{Bound, Check, Held, Judged, worst};
 use crate::measure::Metric;
 use crate::section::Section;
 
-/// Version of the record.
+/// Name and version of the record's format.
 pub const SCHEMA: &str = "fairpace.evaluation/2";
 
-/// Everything that was measured, and what repeats it.
+/// The results of an evaluation, and what is needed to repeat it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Record {
-    /// [`SCHEMA`].
+    /// Name and version of the format, [`SCHEMA`].
     pub schema: &'static str,
-    /// Commit of the program.
+    /// Commit from which the program was built.
     pub commit: String,
-    /// The command that measures the same again.
+    /// The command that repeats the measurement.
     pub command: String,
-    /// The algorithms that were asked for; others are there to compare with.
+    /// The algorithms that the user asked for; other algorithms are there for comparison.
     pub asked: Vec<String>,
-    /// Name of the criteria: their folder.
+    /// Name of the criteria's folder.
     pub folder: String,
     /// `full`, `quick`, `kernel` (the cases that real flows can show) or `random paths`.
     pub form: &'static str,
-    /// Release of the kernel on which cases ran, if they did.
+    /// Release of the kernel on which cases ran; `None` if no case ran on a kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     /// The first seed of every case.
     pub seed: u64,
     /// SHA-256 over the hashes of all scenarios.
     pub scenarios_hash: String,
-    /// Runs behind these numbers.
+    /// Number of runs from which the record was computed.
     pub runs: usize,
-    /// Of these, simulated now; the others were kept from earlier calls...
+    /// Number of runs that this call simulated; the store had the others.
     pub simulated: usize,
-    /// ...in this wall-clock time.
+    /// Wall-clock time of this call's simulations, s.
     pub wall_s: f64,
-    /// The criteria, in order.
+    /// The criteria, in their order.
     pub criteria: Vec<CriterionRecord>,
 }
 
-/// One criterion.
+/// A criterion with the results of all algorithms.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CriterionRecord {
-    /// "G1".
+    /// Id of the criterion: "G1".
     pub id: String,
-    /// "rtt-fairness".
+    /// Name of the criterion's file: "rtt-fairness".
     pub name: String,
-    /// A few words.
+    /// Title of the criterion, a few words.
     pub title: String,
-    /// What it asks.
+    /// What the criterion asks.
     pub asks: String,
-    /// Why.
+    /// Why the criterion asks it.
     pub why: String,
-    /// What it means to fail it; empty if its file does not say.
+    /// What it means if an algorithm fails the criterion; empty if its file does not say.
     pub fails: String,
-    /// Its section.
+    /// The section of the criterion.
     pub section: Option<Section>,
-    /// Number of seeds of each case; the worst is judged.
+    /// Number of seeds of each case; a case is judged by its worst seed.
     pub seeds: u32,
-    /// What must hold.
+    /// The conditions that must hold.
     pub conditions: Vec<Asked>,
-    /// What each algorithm did.
+    /// The results of each algorithm.
     pub algorithms: Vec<AlgorithmRecord>,
 }
 
-/// An algorithm at a criterion.
+/// The results of an algorithm at a criterion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlgorithmRecord {
-    /// Its name.
+    /// Name of the algorithm.
     pub cc: String,
-    /// Cases that were judged...
+    /// Number of cases that were judged.
     pub cases: usize,
-    /// ...and of these, those in which all conditions hold.
+    /// Number of judged cases in which all conditions hold.
     pub hold: usize,
-    /// CPU-seconds of its runs, also of those that were kept from earlier calls.
+    /// CPU time of the algorithm's runs, s; runs from the store count, too.
     pub cpu_s: f64,
-    /// Number of cases in which each condition holds, in the criterion's order.
+    /// Number of cases in which each condition holds, in the criterion's order of conditions.
     pub conditions: Vec<ConditionCount>,
-    /// Each metric over the cases.
+    /// Least, median and greatest value of each metric over the cases.
     pub metrics: Vec<Spread>,
-    /// What must hold of the medians over the cases.
+    /// Results of the conditions on the medians over the cases.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub medians: Vec<ConditionRecord>,
-    /// Each case.
+    /// The result of each case.
     pub results: Vec<CaseRecord>,
 }
 
-/// A condition over all cases.
+/// A condition, counted over all cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConditionCount {
-    /// Its name.
+    /// Name of the condition.
     pub name: String,
-    /// Number of cases in which it holds.
+    /// Number of cases in which the condition holds.
     pub hold: usize,
 }
 
-/// A metric over all cases.
+/// The spread of a metric over all cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// Its name.
+    /// The metric.
     pub metric: Metric,
-    /// The least value.
+    /// The least value of a case.
     pub least: f64,
-    /// The upper median.
+    /// The median over the cases; of an even number the upper median.
     pub median: f64,
-    /// The greatest value.
+    /// The greatest value of a case.
     pub most: f64,
 }
 
-/// A case, by the worst of its seeds.
+/// The result of a case, by the worst of its seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CaseRecord {
-    /// Its name.
+    /// Name of the case.
     pub case: String,
-    /// Hash of its scenario.
+    /// Hash of the case's scenario.
     pub scenario: String,
-    /// Its row in the picture.
+    /// Label of the case's row in the picture.
     pub row: String,
-    /// Its column; empty: the whole row.
+    /// Labels of the case's column in the picture; if empty, the case takes the whole row.
     pub column: Vec<String>,
-    /// The seed that is judged.
+    /// The seed by which the case is judged.
     pub seed: u64,
-    /// Number of seeds.
+    /// Number of seeds of the case.
     pub seeds: usize,
     /// Number of seeds with which all conditions hold.
     pub seeds_hold: usize,
-    /// Whether all conditions hold.
+    /// Whether all conditions hold with the judged seed.
     pub holds: bool,
-    /// The largest factor by which a value is beyond its bound, less 1; 0 if all hold, `null` if it is
-    /// infinite.
+    /// The largest factor by which a value is beyond its bound, less 1; 0 if all conditions hold, `null` if
+    /// it is infinite.
     pub miss: f64,
-    /// The metrics of every case.
+    /// Values of the metrics that every case has.
     pub metrics: BTreeMap<Metric, f64>,
-    /// Each condition.
+    /// The result of each condition.
     pub conditions: Vec<ConditionRecord>,
-    /// The same case on the running kernel, if it ran there.
+    /// The result of the case on the running kernel, if it ran there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelRecord>,
 }
 
-/// A case on the running kernel.
+/// The result of a case on the running kernel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelRecord {
-    /// Whether all conditions hold; `null` if the machine disturbed all attempts.
+    /// Whether all conditions hold; `null` if the machine disturbed every attempt.
     pub holds: Option<bool>,
-    /// Each condition; none if the machine disturbed all attempts.
+    /// The result of each condition; empty if the machine disturbed every attempt.
     pub conditions: Vec<ConditionRecord>,
 }
 
-/// A condition in a case.
+/// The result of a condition in a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConditionRecord {
-    /// Its name.
+    /// Name of the condition.
     pub name: String,
-    /// What was compared.
+    /// The metric that was compared.
     pub metric: Metric,
-    /// The value.
+    /// Value of the metric with the judged seed.
     pub value: f64,
-    /// The median of the values of all seeds; of two in the middle the higher one.
+    /// Median of the metric over all seeds; of an even number the upper median.
     pub median: f64,
-    /// The bounds.
+    /// The bounds of the condition.
     pub bounds: Vec<Bound>,
-    /// Whether it holds.
+    /// Whether the condition holds.
     pub holds: bool,
-    /// The factor by which the value is beyond its bound, less 1; 0 if it holds, `null` if it is infinite.
+    /// The factor by which the value is beyond its bound, less 1; 0 if the condition holds, `null` if it is
+    /// infinite.
     pub miss: f64,
 }
 
 impl Record {
-    /// The command that measures one of its criteria again, and no other that its own command names.
+    /// The command that repeats one criterion, without the other criteria that the record's command names.
     pub(crate) fn command_of(&self, criterion: &CriterionRecord) -> String {
         let mut words = self.command.split(' ');
         let mut kept = Vec::new();
@@ -190,7 +191,7 @@ impl Record {
 }
 
 impl CriterionRecord {
-    /// The criterion without results, with the number of seeds of its cases.
+    /// The record of a criterion without results, with the number of seeds of its cases.
     #[must_use]
     pub fn of(criterion: &Criterion, seeds: u32) -> Self {
         let conditions = criterion.conditions();
@@ -200,7 +201,7 @@ impl CriterionRecord {
 }
 
 impl CaseRecord {
-    /// A case beside its runs, of which the worst is judged; `None` without a run.
+    /// The result of a case from its runs, of which the worst is judged; `None` if there is no run.
     #[must_use]
     pub fn of(case: &Case, runs: &[Judged]) -> Option<Self> {
         let judged = worst(runs)?;
@@ -228,7 +229,7 @@ impl CaseRecord {
 }
 
 impl KernelRecord {
-    /// A case beside its run on the kernel; without one that was not disturbed it is not judged.
+    /// The result of a case from its run on the kernel; without an undisturbed run the case is not judged.
     #[must_use]
     pub fn of(case: &Case, judged: Option<Judged>) -> Self {
         let Some(judged) = judged else { return Self { holds: None, conditions: Vec::new() } };
@@ -252,14 +253,14 @@ impl ConditionRecord {
         }
     }
 
-    /// Its bounds for people: ">= 0.4, <= 0.6".
+    /// Text of the bounds: ">= 0.4, <= 0.6".
     pub(crate) fn bounds_shown(&self) -> String {
         self.bounds.iter().map(|bound| bound.shown()).collect::<Vec<_>>().join(", ")
     }
 }
 
 impl AlgorithmRecord {
-    /// The sums over cases. `medians` are the conditions of the medians.
+    /// The results of an algorithm, summed over its cases. `medians` are the conditions on medians.
     #[must_use]
     pub fn of(cc: String, cpu_s: f64, results: Vec<CaseRecord>, medians: &[Check]) -> Self {
         let mut metrics: Vec<Spread> = Vec::new();

@@ -1,60 +1,60 @@
-//! Scores: which criteria an algorithm passes, criterion by criterion and section by section.
+//! Scores: which criteria an algorithm passes, by criterion and by section.
 
 use crate::item::first_of_each;
 use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, CriterionRecord, Record};
 
-/// What an algorithm has of the criteria of a section, or of all.
+/// Number of criteria and cases that an algorithm passes, in a section or in total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Score {
-    /// Criteria that it was measured at, and of these, those of which all cases pass.
+    /// Number of criteria at which the algorithm was measured, and number of criteria that it passes.
     criteria: usize,
     pub(crate) passed: usize,
-    /// Cases of all these criteria, and of these, those that pass.
+    /// Number of cases of the measured criteria, and number of cases that pass.
     pub(crate) cases: usize,
     pub(crate) hold: usize,
 }
 
 impl Score {
-    /// "2 of 3": criteria.
+    /// Text of the number of criteria: "2 of 3".
     pub(crate) fn of_criteria(self) -> String {
         format!("{} of {}", self.passed, self.criteria)
     }
 
-    /// "20 of 31": cases.
+    /// Text of the number of cases: "20 of 31".
     pub(crate) fn of_cases(self) -> String {
         format!("{} of {}", self.hold, self.cases)
     }
 }
 
-/// Criteria that belong together, in the order of the record.
+/// A group of criteria that are of one section, in the order of the record.
 pub(crate) struct Group<'r> {
-    /// Title of their section; empty for criteria without one.
+    /// Title of the section; empty for criteria without a section.
     pub(crate) title: &'r str,
-    /// What the section is about.
+    /// Description of the section.
     pub(crate) about: &'r str,
     pub(crate) criteria: Vec<&'r CriterionRecord>,
 }
 
 impl AlgorithmRecord {
-    /// Whether all cases pass, and all conditions of medians.
+    /// Whether all cases of the algorithm pass, and all conditions on medians hold.
     #[must_use]
     pub fn passes(&self) -> bool {
         self.hold == self.cases && self.medians.iter().all(|median| median.holds)
     }
 
-    /// The largest miss of a case; 0 if it passes.
+    /// The largest miss in the case; 0 if the case passes.
     pub(crate) fn miss(&self) -> f64 {
         self.results.iter().map(|result| result.miss).fold(0.0, f64::max)
     }
 
-    /// The cases that fail, the worst first.
+    /// The failing cases, the worst first.
     pub(crate) fn failing(&self) -> Vec<&CaseRecord> {
         let mut failing: Vec<&CaseRecord> = self.results.iter().filter(|result| !result.holds).collect();
         failing.sort_by(|a, b| b.miss.total_cmp(&a.miss));
         failing
     }
 
-    /// "✓ 12", or "7/12" if some cases fail.
+    /// Mark of an algorithm at a criterion: "✓ 12", or "7/12" if some cases fail.
     pub(crate) fn mark(&self) -> String {
         match self.passes() {
             true => format!("✓ {}", self.cases),
@@ -64,7 +64,7 @@ impl AlgorithmRecord {
 }
 
 impl CaseRecord {
-    /// What does not hold: "fair 0.812 (>= 0.95), short queue 9.00 (<= 8)".
+    /// Text of the conditions that do not hold: "fair 0.812 (>= 0.95), short queue 9.00 (<= 8)".
     pub(crate) fn failed(&self) -> String {
         let said = |of: &ConditionRecord| {
             format!("{} {} ({})", of.name, of.metric.shown(of.value), of.bounds_shown())
@@ -74,7 +74,7 @@ impl CaseRecord {
 }
 
 impl ConditionRecord {
-    /// "median over all cases: short queue passes, queue_ms 3.30 (< 5)".
+    /// Text of the condition on a median: "median over all cases: short queue passes, queue_ms 3.30 (< 5)".
     pub(crate) fn of_median(&self) -> String {
         let Self { name, metric, value, holds, .. } = self;
         let (ends, value) = (if *holds { "passes" } else { "fails" }, metric.shown(*value));
@@ -83,31 +83,31 @@ impl ConditionRecord {
 }
 
 impl CriterionRecord {
-    /// "5.1.3 Loss".
+    /// Label of a criterion, id and title: "5.1.3 Loss".
     pub(crate) fn label(&self) -> String {
         format!("{} {}", self.id, self.title)
     }
 
-    /// What an algorithm did in short; empty if it was not measured.
+    /// Mark of an algorithm at this criterion; empty if it was not measured.
     pub(crate) fn mark(&self, cc: &str) -> String {
         self.of_algorithm(cc).map_or_else(String::new, AlgorithmRecord::mark)
     }
 
-    /// What an algorithm did.
+    /// The results of an algorithm at this criterion.
     pub(crate) fn of_algorithm(&self, cc: &str) -> Option<&AlgorithmRecord> {
         self.algorithms.iter().find(|algorithm| algorithm.cc == cc)
     }
 }
 
 impl Record {
-    /// The names of all algorithms, in the order in which they first appear.
+    /// The names of all algorithms, in the order of their first appearance in the record.
     pub(crate) fn algorithms(&self) -> Vec<&str> {
         first_of_each(
             self.criteria.iter().flat_map(|criterion| &criterion.algorithms).map(|of| of.cc.as_str()),
         )
     }
 
-    /// Its measured criteria by section.
+    /// The measured criteria of the record, grouped by section.
     pub(crate) fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = Vec::new();
         for criterion in self.criteria.iter().filter(|criterion| !criterion.algorithms.is_empty()) {

@@ -1,4 +1,4 @@
-//! A section: criteria that belong together, such as those of a section of RFC 9743.
+//! A section: a folder of criteria that belong together, such as those for a section of RFC 9743.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -8,29 +8,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::source::{Source, text, unreadable};
 
-/// What a problem with a file of criteria is with, and where such files are.
+/// Words for errors of a file of criteria: what the file is, and where such files are.
 pub(crate) const ABOUT: (&str, &str) =
     ("criterion", "criteria are a folder with a TOML file for each criterion, such as evaluation/level");
-/// The file that makes a folder a section.
+/// Name of the file that makes a folder a section.
 pub(crate) const FILE: &str = "section.toml";
 
-/// What `section.toml` of a folder says.
+/// A section, as the `section.toml` of a folder declares it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Section {
-    /// The folder's name: "5.1-alone".
+    /// Name of the folder: "5.1-alone".
     #[serde(skip_deserializing)]
     pub name: String,
-    /// A few words: "5.1 Single algorithm".
+    /// Title of the section, a few words: "5.1 Single algorithm".
     #[serde(deserialize_with = "text")]
     pub title: String,
-    /// What its criteria have in common, and where they come from.
+    /// What the criteria of the section have in common, and their source.
     #[serde(deserialize_with = "text")]
     pub about: String,
 }
 
 impl Section {
-    /// The section of a folder; none without its file.
+    /// The section of a folder; `None` if the folder has no `section.toml`.
     pub(crate) fn of(folder: &Path) -> Result<Option<Self>, Invalid> {
         let path = folder.join(FILE);
         if !path.exists() {
@@ -41,7 +41,7 @@ impl Section {
     }
 }
 
-/// The folders below a folder that are sections, in the order of their names.
+/// The subfolders of a folder that are sections, in the order of their names.
 pub(crate) fn folders(folder: &Path) -> Result<Vec<PathBuf>, Invalid> {
     let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, io::Error>>());
     let entries = entries.map_err(|error| unreadable(folder, ABOUT.0, &error, ABOUT.1))?;

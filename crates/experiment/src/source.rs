@@ -1,4 +1,4 @@
-//! A file in TOML that leads to scenarios: read with serde, and problems at the places of its keys.
+//! A TOML file that leads to scenarios: serde reads it, and each problem has the place of its key.
 
 use std::fmt::Display;
 use std::fs;
@@ -11,28 +11,28 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Largest file, bytes: 26,000 lines of 40 characters. A larger file is no experiment.
+/// Largest size of a file, bytes: 26,000 lines of 40 characters. A larger file is not an experiment.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A file with its text.
+/// A file with its text, for parsing and for the places of problems.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Source {
-    /// What it describes, such as a `criterion`: problems are with that.
+    /// What the file describes, such as `criterion`; errors name it.
     pub about: &'static str,
-    /// Its path, as errors name it; files that it names are looked for in its folder.
+    /// Path of the file in errors. Files that it names are looked up in its folder.
     pub name: String,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
-/// The path of a key, and where the key and its value are in the text.
+/// The path of a key, and the ranges of the text where the key and its value are.
 type Place = (String, [Range<usize>; 2]);
 
 impl Source {
-    /// Reads a file; `help` says where such files are.
+    /// Reads a file; `help` tells where such files are.
     ///
     /// # Errors
-    /// It cannot be read, or is larger than a person would write.
+    /// Returns an error if the file cannot be read, or is larger than 1 MiB.
     pub fn read(path: &Path, about: &'static str, help: &str) -> Result<Self, Invalid> {
         // as of a scenario: a device or a pipe may never end
         let is_small = |found: &fs::Metadata| found.is_file() && found.len() <= MOST_BYTES;
@@ -45,10 +45,10 @@ impl Source {
         Ok(Self { about, name: path.display().to_string(), text })
     }
 
-    /// What the file says.
+    /// Parses the file.
     ///
     /// # Errors
-    /// The first thing that its type does not allow.
+    /// Returns the first key or value that the type `T` does not allow.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Invalid> {
         let places = self.places().map_err(|error| {
             let message = format!("this is not TOML: {}", error.message());
@@ -61,8 +61,8 @@ impl Source {
         })
     }
 
-    /// A problem at a key: `template.2.flow.1.apart`, lists by numbers from 1. Without the key its place is
-    /// that of the nearest thing around it.
+    /// A problem at a key: `template.2.flow.1.apart`, where items of lists have numbers from 1. If the file
+    /// does not have the key, the place is that of the nearest table around it.
     #[must_use]
     pub fn problem(
         &self,
@@ -75,13 +75,13 @@ impl Source {
         problem.within(&self.name, &self.text, self.place(key).0)
     }
 
-    /// The same as the only problem.
+    /// The same error as [`problem`](Self::problem), as the only problem of the file.
     #[must_use]
     pub fn invalid(&self, kind: &'static str, key: &str, message: impl Display, help: &str) -> Invalid {
         Invalid { problems: vec![self.problem(kind, key, message, help)] }
     }
 
-    /// The problem of a scenario that was made from the value of a key.
+    /// The problem of a scenario, at the key whose value led to the scenario.
     pub(crate) fn moved(&self, problem: Problem, message: String, key: &str) -> Problem {
         let moved = Problem::of(self.about, problem.kind, problem.key, message, problem.help);
         moved.within(&self.name, &self.text, self.place(key).0)
@@ -92,13 +92,13 @@ impl Source {
         Invalid { problems: vec![problem.within(&self.name, &self.text, span)] }
     }
 
-    /// Whether the file itself has a key, rather than its default.
+    /// Whether the file has a key, so that its value is not the default.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.place(key).1
     }
 
-    /// Where the value of a key is, or the nearest thing around it; and whether the key is there.
+    /// The place of a key's value, or of the nearest table around it; and whether the file has the key.
     fn place(&self, key: &str) -> (Range<usize>, bool) {
         let is_around =
             |of: &str| key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -107,7 +107,7 @@ impl Source {
         nearest.map_or((0..0, false), |(of, [_, value])| (value, of == key))
     }
 
-    /// Each key with its own place and that of its value.
+    /// Each key with its place and the place of its value.
     fn places(&self) -> Result<Vec<Place>, toml::de::Error> {
         let mut places = Vec::new();
         add_places(&DeValue::Table(DeTable::parse(&self.text)?.into_inner()), "", &mut places);
@@ -135,7 +135,7 @@ fn add_places(within: &DeValue<'_>, at: &str, places: &mut Vec<Place>) {
 /// Kind, key, message and help of a problem.
 type Said = (&'static str, String, String, String);
 
-/// An error of serde at a key, or of [`wrong`].
+/// Splits an error of serde at a key, or of [`wrong`], into the parts of a problem.
 fn said(message: &str, key: String) -> Said {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let name = quoted.next().unwrap_or_default();
@@ -161,27 +161,27 @@ fn said(message: &str, key: String) -> Said {
     }
 }
 
-/// What is wrong with a file beside what its type does not allow, so that one look shows all.
+/// A list of problems of a file that its type allows, so that the user sees all of them together.
 pub struct Wrong<'s> {
     source: &'s Source,
     problems: Vec<Problem>,
 }
 
 impl<'s> Wrong<'s> {
-    /// Nothing yet.
+    /// An empty list of problems.
     #[must_use]
     pub const fn new(source: &'s Source) -> Self {
         Self { source, problems: Vec::new() }
     }
 
-    /// Adds a problem at a key, unless there are as many as anybody would read.
+    /// Adds a problem at a key, unless the list already has the largest number of problems.
     pub fn add(&mut self, kind: &'static str, key: &str, message: impl Display, help: impl Display) {
         if self.problems.len() < Invalid::MOST {
             self.problems.push(self.source.problem(kind, key, message, help));
         }
     }
 
-    /// Adds a problem at a key, unless all is right there.
+    /// Adds a problem at a key, unless a condition holds.
     pub fn unless(
         &mut self,
         is_right: bool,
@@ -201,16 +201,16 @@ impl<'s> Wrong<'s> {
         self.unless(!text.trim().is_empty(), "missing-key", key, format!("`{name}` is empty"), help);
     }
 
-    /// An error if there is any.
+    /// Returns an error if the list has a problem.
     ///
     /// # Errors
-    /// All that was added.
+    /// Returns all problems of the list.
     pub fn none(self) -> Result<(), Invalid> {
         if self.problems.is_empty() { Ok(()) } else { Err(Invalid { problems: self.problems }) }
     }
 }
 
-/// A text that is not empty.
+/// Reads a text that must not be empty.
 pub(crate) fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     let empty =
@@ -218,19 +218,19 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
     Some(text).filter(|text| !text.trim().is_empty()).ok_or_else(empty)
 }
 
-/// What a type of this crate says about a value that it does not allow.
+/// Text of an error about a value that a type of this crate does not allow; `said` splits it.
 pub(crate) fn wrong(kind: &str, message: impl Display, help: impl Display) -> String {
     format!("{kind}\n{message}\n{help}")
 }
 
-/// The names that are known, and the one that was perhaps meant.
+/// Help that lists the known names, and suggests the one nearest to what the user wrote.
 pub(crate) fn suggestion(written: &str, known: &[&str]) -> String {
     let meant = fairpace_cc::nearest(written, known.iter().copied());
     let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
     format!("{meant}Known are {}", known.join(", "))
 }
 
-/// A file or folder that cannot be read.
+/// The error for a file or folder that cannot be read.
 pub(crate) fn unreadable(path: &Path, about: &'static str, error: &io::Error, help: &str) -> Invalid {
     let problem = Problem::of(about, "file", "", format!("cannot read it: {error}"), help);
     Invalid { problems: vec![problem.in_file(path.display().to_string())] }

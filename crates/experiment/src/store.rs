@@ -1,10 +1,10 @@
-//! Finished runs, one file each, from which an interrupted experiment continues.
+//! The store of finished runs, one file for each, from which an interrupted experiment continues.
 //!
-//! A run is known by where it ran, its scenario, its seed, and the build that ran it. A build from a clean
-//! tree is known by its commit; any other by its executable file, since the same commit with changes may be
-//! any program. Several processes may use one store: each file appears in one step, and two processes that
-//! perform the same run write the same file. Runs in another version's format lie in another folder of the
-//! store, which this program neither reads nor changes.
+//! The key of a run is where it ran, its scenario, its seed, and the build that ran it. A build from a clean
+//! tree is identified by its commit; any other build by its executable file, since a commit with local
+//! changes may be any program. Several processes may use one store: each file appears in one step, and two
+//! processes that perform the same run write the same file. Runs in another version's format lie in another
+//! folder of the store, which this program neither reads nor changes.
 
 use std::fs;
 use std::io;
@@ -16,9 +16,9 @@ use fairpace_results::Run;
 use fairpace_scenario::{Scenario, Target};
 use sha2::{Digest, Sha256};
 
-/// The folder of a store, in that of its experiments.
+/// Name of the store's folder within the folder of experiments.
 const FOLDER: &str = ".cache";
-/// Version of the format of its files, which is the name of a folder in it.
+/// Version of the format of the store's files; the name of a folder in the store.
 const VERSION: &str = "v1";
 
 /// The finished runs of one build.
@@ -29,7 +29,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store below `root`, of the program built from `commit`, which is the file `executable`.
+    /// The store below `root`, for the program that was built from `commit` and is the file `executable`.
     #[must_use]
     pub fn new(root: &Path, commit: &str, executable: Option<&Path>) -> Self {
         let is_clean = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -41,7 +41,7 @@ impl Store {
         Self { dir: root.join(FOLDER).join(VERSION), build }
     }
 
-    /// The same, for runs that also depend on something else, such as the release of a kernel.
+    /// A store for runs that also depend on something else, such as the release of a kernel.
     #[must_use]
     pub fn with(&self, more: &str) -> Self {
         Self { dir: self.dir.clone(), build: format!("{} {more}", self.build) }
@@ -53,7 +53,7 @@ impl Store {
         self.dir.join(&key[..2]).join(format!("{key}.json"))
     }
 
-    /// A finished run. One that cannot be read is none.
+    /// Reads a finished run. `None` if there is no run, or if its file cannot be read.
     #[must_use]
     pub fn get(&self, scenario: &Scenario, on: Target) -> Option<Run> {
         let text = fs::read_to_string(self.path(scenario, on)).ok()?;
@@ -61,23 +61,23 @@ impl Store {
         (run.summary.scenario.hash == scenario.hash && run.summary.seed == scenario.seed).then_some(run)
     }
 
-    /// Whether there is a run to [`get`](Self::get).
+    /// Whether the store has a run for [`get`](Self::get) to read.
     #[must_use]
     pub fn has(&self, scenario: &Scenario, on: Target) -> bool {
         self.get(scenario, on).is_some()
     }
 
-    /// Keeps a finished run; it is there as a whole or not at all.
+    /// Stores a finished run; its file appears in one step.
     ///
     /// # Errors
-    /// When the folder cannot be written to.
+    /// Returns an error if the folder cannot be written to.
     pub fn put(&self, scenario: &Scenario, on: Target, run: &Run) -> io::Result<()> {
         let text = serde_json::to_string(run).map_err(io::Error::other)?;
         write(&self.path(scenario, on), &text)
     }
 }
 
-/// Size and time of a file, which a new build changes.
+/// Size and modification time of a file, which change with a new build.
 fn stamp(path: &Path) -> String {
     let Ok(found) = fs::metadata(path) else { return format!("process {}", std::process::id()) };
     let changed = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());

@@ -12,10 +12,10 @@ use crate::source::{Wrong, text};
 /// A scenario that gives a case for each combination of the axes that it names.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Template {
-    /// Name of its cases, with names in braces.
+    /// Name of the template's cases, with names in braces.
     #[serde(deserialize_with = "text")]
     pub(crate) name: String,
-    /// The part of the link's rate that can be had.
+    /// The part of the link's rate that flows can use.
     #[serde(default = "Amount::one")]
     pub(crate) available: Amount,
     #[serde(default)]
@@ -24,24 +24,24 @@ pub(crate) struct Template {
     pub(crate) links: Vec<Table>,
     #[serde(rename = "flow")]
     pub(crate) flows: Vec<FlowPart>,
-    /// The other keys, which are those of the scenario.
+    /// The other keys of the template, which are the keys of the scenario.
     #[serde(flatten)]
     pub(crate) top: Table,
 }
 
-/// A `[[flow]]`, or one for each item of a list.
+/// A part of a template that gives a `[[flow]]`, or one `[[flow]]` for each item of a list.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct FlowPart {
-    /// Name of the list.
+    /// Name of the list that gives the flows.
     pub(crate) each: Option<String>,
-    /// Each flow starts this much after the one before.
+    /// Time between the starts of successive flows.
     pub(crate) apart: Option<String>,
     #[serde(flatten)]
     pub(crate) part: Table,
 }
 
 impl Template {
-    /// Checks what its type allows. It is at this key.
+    /// Checks what the type allows but a template does not. `at` is the key of the template.
     pub(crate) fn check(&self, at: &str, wrong: &mut Wrong<'_>) {
         let has_part = !matches!(self.available, Amount::Fixed(part) if !is_part(part));
         let help = "the part of the link's rate that a flow can have: 0.5 of a policer at half of it";
@@ -68,7 +68,7 @@ impl Template {
         }
     }
 
-    /// The names in braces, also of a number, and the lists of `each`.
+    /// The names that the template uses: names in braces, names in place of numbers, and the lists of `each`.
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         let parts = [&self.top, &self.window].into_iter().chain(&self.links);
         let parts = parts.chain(self.flows.iter().map(|flow| &flow.part));
@@ -78,7 +78,7 @@ impl Template {
     }
 }
 
-/// Whether a number is a part of a link's rate.
+/// Whether a number is a valid part of a link's rate.
 pub(crate) fn is_part(number: f64) -> bool {
     number > 0.0 && number <= 1.0
 }

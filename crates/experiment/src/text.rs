@@ -1,4 +1,4 @@
-//! The record as text for a terminal.
+//! The record as text for the terminal.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use crate::record::{AlgorithmRecord, CriterionRecord, Record, Spread};
 use crate::score::score;
 
 impl Record {
-    /// A scorecard: a row for each criterion, a column for each algorithm. With `failing`, then the numbers
-    /// of each criterion and each case that fails.
+    /// The scorecard: a row for each criterion, a column for each algorithm. With `failing`, the numbers of
+    /// each criterion and each failing case follow.
     #[must_use]
     pub fn text(&self, failing: bool) -> String {
         let mut text = String::new();
@@ -42,7 +42,7 @@ impl Record {
         text
     }
 
-    /// "  5.1.1a Undelivered packets    ✓ 8   3/8".
+    /// The scorecard of criteria as text: "  5.1.1a Undelivered packets    ✓ 8   3/8".
     fn scorecard_text(&self, criteria: &[&CriterionRecord]) -> String {
         let names = self.algorithms();
         let aside = self.criteria.iter().map(|of| of.label().chars().count()).max().unwrap_or(0);
@@ -58,7 +58,7 @@ impl Record {
     }
 }
 
-/// A row for each algorithm, and below it each case that fails.
+/// The numbers of a criterion: a row for each algorithm, and below it each failing case.
 fn numbers(criterion: &CriterionRecord) -> String {
     let asked: Vec<_> = criterion.conditions.iter().map(|asked| asked.text.as_str()).collect();
     let mut text = format!("{}: {}\n", criterion.label(), asked.join("; "));
@@ -70,7 +70,8 @@ fn numbers(criterion: &CriterionRecord) -> String {
     text + "\n"
 }
 
-/// "  bbr1      12 of 160  fair 45, full 158, short queue 20 | jain 0.720, 0.190 | ..."
+/// The row of an algorithm: "  bbr1      12 of 160  fair 45, full 158, short queue 20 | jain 0.720, 0.190 |
+/// ..."
 fn row(algorithm: &AlgorithmRecord) -> String {
     let AlgorithmRecord { cc, cases, hold, conditions, metrics, .. } = algorithm;
     let mut text = format!("  {cc:14}{hold:4} of {cases:3}");
@@ -84,7 +85,7 @@ fn row(algorithm: &AlgorithmRecord) -> String {
 }
 
 impl Spread {
-    /// Median and worst; both ends where neither is the worse one.
+    /// Text of a metric's spread: median and worst value; both ends if neither side is worse.
     pub(crate) fn cell(&self) -> String {
         let Self { metric, least, median, most } = self;
         let shown = |value: &f64| metric.shown(*value);
@@ -95,7 +96,7 @@ impl Spread {
     }
 }
 
-/// The cases that fail, the worst first.
+/// Text of the failing cases, the worst first.
 fn failures(algorithm: &AlgorithmRecord) -> String {
     let failing = algorithm.failing();
     let width = failing.iter().map(|result| result.case.chars().count()).max().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Every algorithm against every other one on one link: what `fairpace-dev run` and the Python package have
-//! in common.
+//! Duels: every algorithm against every other algorithm on one link, for `fairpace-dev run` and the Python
+//! package.
 
 mod plan;
 mod record;
@@ -54,8 +54,7 @@ pub struct Duels {
 }
 
 impl Duels {
-    /// The algorithms: those of [`cc`](Self::cc), or all but `agent`, which only an environment can decide
-    /// for.
+    /// Names of the algorithms: [`cc`](Self::cc), or all but `agent`, which only works in an environment.
     fn names(&self) -> Result<Vec<String>, Failure> {
         if self.cc.is_empty() {
             let names = Algorithm::all().map(|algorithm| algorithm.name().to_owned());
@@ -77,7 +76,7 @@ impl Duels {
         Ok(names)
     }
 
-    /// The call in Python that measures the same again, with all defaults.
+    /// The Python call that repeats the measurement, with all defaults.
     fn command(&self) -> String {
         let Self { cc, rate, rtt, buffer, duration, warmup, stagger, seeds, seed, sets } = self;
         let stagger = show_time(*stagger);

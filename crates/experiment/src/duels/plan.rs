@@ -1,4 +1,4 @@
-//! The scenarios of all duels, and the record of their runs.
+//! The scenarios of all duels, and the record that their runs fill.
 
 use fairpace_cli_core::args::Jobs;
 use fairpace_cli_core::batch;
@@ -13,24 +13,24 @@ use super::Duels;
 use super::record::{AlgorithmSettings, Buffer, Duel, Record, SCHEMA};
 use crate::Range;
 
-/// Bits in a full-sized packet on the wire.
+/// Size of a full-sized packet on the wire, bits.
 const PACKET_BITS: u128 = 1500 * 8;
 
-/// What the arguments fill in.
+/// The scenario file before the arguments set its keys.
 const TEMPLATE: &str = "title = \"duel\"\n[window]\n[[link]]\n[[flow]]\n[[flow]]\n";
 
 /// All duels with their scenarios.
 pub struct Plan {
     scenarios: Vec<Scenario>,
-    /// Without what only runs tell.
+    /// The record without the numbers that the runs measure.
     record: Record,
 }
 
 impl Plan {
-    /// The duels of these options.
+    /// Plans the duels for these options.
     ///
     /// # Errors
-    /// An algorithm or a value is wrong, or an algorithm is named twice.
+    /// Returns an error if an algorithm or a value is wrong, or if an algorithm is named twice.
     pub fn new(args: &Duels) -> Result<Self, Failure> {
         let names = args.names()?;
         let (mut scenarios, mut duels) = (Vec::new(), Vec::new());
@@ -54,7 +54,7 @@ impl Plan {
         Ok(Self { record: record(args, &names, &scenarios, duels), scenarios })
     }
 
-    /// All of them, in order.
+    /// The scenarios of all duels, in order.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
         &self.scenarios
@@ -63,7 +63,7 @@ impl Plan {
     /// Simulates all duels.
     ///
     /// # Errors
-    /// A signal arrived.
+    /// Returns an error if a signal arrived.
     pub fn measure(self, jobs: Jobs, signals: &Signals, quiet: bool) -> Result<Record, Failure> {
         let Self { scenarios, mut record } = self;
         let summaries =
@@ -78,7 +78,7 @@ impl Plan {
     }
 }
 
-/// What is known before the runs.
+/// The record with everything that is known before the runs.
 fn record(args: &Duels, names: &[String], scenarios: &[Scenario], duels: Vec<Duel>) -> Record {
     let of_buffer = scenarios.chunks(scenarios.len() / args.buffer.len());
     let buffer = |(name, of): (&String, &[Scenario])| Buffer {
@@ -135,7 +135,7 @@ impl Duels {
 }
 
 impl Duel {
-    /// Adds what its runs measured: `seeds` of each order.
+    /// Adds what the runs of this duel measured; `seeds` runs belong to each order of the two algorithms.
     fn fill(&mut self, runs: &[Summary], seeds: usize) {
         // in the second half the row's flow is the second one
         let share = |(index, run): (usize, &Summary)| run.flows[index / seeds].share;
@@ -151,8 +151,8 @@ impl Duel {
     }
 }
 
-/// The controls with a constant cwnd or rate get values that fit the path: a cwnd of one BDP, or half of
-/// the link's rate.
+/// Gives the controls, which have a constant cwnd or rate, values that fit the path: a cwnd of one BDP, or
+/// half of the link's rate.
 fn fit_to_path(scenario: &mut Scenario) -> Result<(), Failure> {
     let (rate_bps, rtt) = (scenario.links[0].rate_bps, scenario.flows[0].rtt);
     let bdp_pkts = u128::from(rate_bps) * rtt.as_nanos() / 1_000_000_000 / PACKET_BITS;

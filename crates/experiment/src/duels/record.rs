@@ -1,22 +1,22 @@
-//! What duels measure, as `fairpace-dev run --json` prints it.
+//! The record of duels, as `fairpace-dev run --json` prints it.
 
 use serde::Serialize;
 
 /// Version of the record that `--json` prints.
 pub const SCHEMA: &str = "fairpace.duels/1";
 
-/// Everything that was measured, and what reproduces it.
+/// The results of all duels, and what is needed to reproduce them.
 #[derive(Debug, Serialize)]
 pub struct Record {
-    /// [`SCHEMA`].
+    /// Name and version of the format, [`SCHEMA`].
     pub schema: &'static str,
-    /// Commit of the program.
+    /// Commit from which the program was built.
     pub commit: &'static str,
-    /// The command, or the call in Python, that measures the same again.
+    /// The command, or the Python call, that repeats the measurement.
     pub command: String,
-    /// Seed of the first repetition; each later one has the next number.
+    /// Seed of the first repetition; each later repetition has the next number.
     pub seed: u64,
-    /// Repetitions of each duel in each order.
+    /// Number of repetitions of each duel in each order.
     pub seeds: u32,
     /// SHA-256 over the hashes of all scenarios.
     pub scenarios_hash: String,
@@ -24,53 +24,54 @@ pub struct Record {
     pub rate_mbps: f64,
     /// Base RTT of both flows, ms.
     pub rtt_ms: f64,
-    /// The measurement window: from, to; s.
+    /// Begin and end of the measurement window, s.
     pub window_s: [f64; 2],
-    /// Buffers of the link.
+    /// The buffers of the link at which all duels are run.
     pub buffers: Vec<Buffer>,
-    /// All algorithms, in order.
+    /// All algorithms, in the order of rows and columns.
     pub algorithms: Vec<AlgorithmSettings>,
-    /// All duels: buffers, then rows, then columns.
+    /// All duels: sorted by buffer, then by row, then by column.
     pub duels: Vec<Duel>,
 }
 
 /// A buffer of the link.
 #[derive(Debug, Serialize)]
 pub struct Buffer {
-    /// As in the arguments.
+    /// Size of the buffer as the arguments give it, such as "1bdp".
     pub name: String,
-    /// Bytes of packets that it holds.
+    /// Size of the buffer in bytes of packets.
     pub bytes: u64,
 }
 
-/// An algorithm and its parameters that are not the defaults.
+/// An algorithm and those of its parameters that differ from their defaults.
 #[derive(Debug, Serialize)]
 pub struct AlgorithmSettings {
-    /// Its name.
+    /// Name of the algorithm.
     pub name: String,
-    /// Parameters and their values.
+    /// Changed parameters and their values.
     pub set: Vec<(String, String)>,
 }
 
-/// Two algorithms at one buffer: means over all runs.
+/// A duel of two algorithms at one buffer: means over all runs.
 #[derive(Debug, Default, Serialize)]
 pub struct Duel {
-    /// Name of the buffer.
+    /// Size of the buffer, as in [`Buffer::name`].
     pub buffer: String,
-    /// One algorithm.
+    /// The algorithm of the row.
     pub row: String,
-    /// The other one, or the same.
+    /// The algorithm of the column; it may equal that of the row.
     pub column: String,
-    /// Of `row`, in the sum of both goodputs. If both are the same algorithm: of the flow that started first.
+    /// Goodput of `row` over the sum of the goodputs of both flows, 0 to 1. If both run the same algorithm:
+    /// the goodput of the flow that started first over that sum.
     pub share: Option<f64>,
-    /// Lowest and highest share of all runs.
+    /// Lowest and highest share in a run.
     pub share_range: Option<[f64; 2]>,
-    /// Packets that the link dropped, over all: 0 to 1.
+    /// Packets that the link dropped, over all packets that arrived at it: 0 to 1.
     pub loss_rate: Option<f64>,
     /// Mean queueing delay, ms.
     pub queue_delay_mean_ms: Option<f64>,
-    /// Goodput and headers over the rate of the link: 0 to 1.
+    /// Goodput with headers over the rate of the link: 0 to 1.
     pub utilization: f64,
-    /// Number of simulations.
+    /// Number of simulations of this duel.
     pub runs: usize,
 }

@@ -1,4 +1,4 @@
-//! The cases that real flows can show, on the running kernel, beside their simulations.
+//! Runs on the kernel: the cases that real flows can run, beside their simulations.
 
 use crate::{Case, KernelRecord, Record};
 use fairpace_kernel::Features;
@@ -10,18 +10,18 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host;
 use fairpace_cli_core::signals::Signals;
 
-/// Can this machine run cases?
+/// Checks that this machine can run cases on its kernel.
 pub(super) fn check() -> Result<(), Failure> {
     Ok(fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?)
 }
 
-/// The release of the running kernel.
+/// Release of the running kernel.
 pub(super) fn release() -> String {
     Features::probe().release
 }
 
-/// Runs each case of each algorithm that the user asked for once, in real time, unless it was kept. A run
-/// that the machine disturbed is repeated; if that does not help, its case is not judged.
+/// Runs each case of each algorithm that the user asked for once, in real time, unless the store has its run.
+/// A disturbed run is repeated; if every repetition is disturbed, its case is not judged.
 pub(super) fn measure(
     evaluation: &Evaluation<'_>,
     works: &Works,
@@ -45,7 +45,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// The summary of a case; `None` if the machine was too busy each time.
+/// The run of one case on the kernel; `None` if every attempt was disturbed.
 fn one(
     evaluation: &Evaluation<'_>,
     case: &Case,

@@ -1,5 +1,5 @@
-//! How many cases of criteria each of several algorithms passes: what `fairpace evaluate`, and `evaluate` and
-//! `level-evidence` of `fairpace-dev`, have in common.
+//! Evaluation: how many cases of criteria each of several algorithms passes. `fairpace evaluate`, and
+//! `evaluate` and `level-evidence` of `fairpace-dev`, use it.
 
 #[cfg_attr(not(feature = "kernel"), path = "no_kernel.rs")]
 mod kernel;
@@ -22,7 +22,7 @@ use fairpace_cli_core::signals::Signals;
 pub use runs::{Keeping, without_series};
 pub use works::Works;
 
-/// The first seed of each case unless the user names another.
+/// First seed of each case unless the user names another.
 const FIRST_SEED: u64 = 1;
 
 /// Which cases are measured, and how.
@@ -70,52 +70,53 @@ pub struct EvaluationArgs {
     pub jobs: Jobs,
 }
 
-/// An algorithm with changes of its parameters, as it is measured.
+/// An algorithm with changed parameters, as it is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// What it is called in the record: the algorithm's name, if no parameter is changed.
+    /// Name of the subject in the record: the algorithm's name, if no parameter is changed.
     pub label: String,
-    /// The algorithm, see [`names`].
+    /// Name of the algorithm, see [`names`].
     pub cc: String,
-    /// Changes of its parameters, after those of the arguments.
+    /// Changes of the algorithm's parameters; they apply after those of the arguments.
     pub sets: Vec<Set>,
 }
 
 impl Subject {
-    /// An algorithm as it is.
+    /// An algorithm with its default parameters.
     #[must_use]
     pub fn of(cc: &str) -> Self {
         Self { label: cc.to_owned(), cc: cc.to_owned(), sets: Vec::new() }
     }
 }
 
-/// Algorithms at criteria.
+/// An evaluation: algorithms to measure at criteria.
 pub struct Evaluation<'a> {
-    /// Which cases of them.
+    /// Arguments that select cases and seeds.
     pub args: &'a EvaluationArgs,
-    /// The criteria; [`chosen`] selects those that the arguments name.
+    /// The criteria to measure; [`chosen`] selects those that the arguments name.
     pub criteria: &'a [&'a Criterion],
-    /// What is measured.
+    /// The algorithms to measure.
     pub subjects: &'a [Subject],
-    /// Labels of those that the user asked for; the others are there to compare with.
+    /// Labels of the subjects that the user asked for; other subjects are there for comparison.
     pub asked: &'a [String],
-    /// Where: in the simulator, or there and on the running kernel.
+    /// Where cases run: in the simulator, or in the simulator and on the running kernel.
     pub on: Target,
-    /// The criteria's name.
+    /// Name of the criteria, which is the name of their folder.
     pub folder: String,
-    /// The begin of the command that measures the same again: program, criteria and algorithms.
+    /// The first words of the command that repeats the measurement: program, criteria and algorithms.
     pub command: String,
-    /// Where finished runs are kept.
+    /// The store of finished runs.
     pub keeping: Keeping<'a>,
-    /// Options of every command.
+    /// Options that every command has.
     pub global: Global,
 }
 
 impl Evaluation<'_> {
-    /// Checks the arguments and makes the scenarios, without running any.
+    /// Checks the arguments and makes the scenarios, without a run.
     ///
     /// # Errors
-    /// A parameter of an algorithm that does not take part is changed, a value is wrong, or no case is left.
+    /// Returns an error if a changed parameter is of an algorithm that does not take part, if a value is
+    /// wrong, or if no case is left.
     pub fn plan(&self) -> Result<Works, Failure> {
         let Self { args, criteria, subjects, .. } = self;
         check_sets(&args.sets, subjects, criteria)?;
@@ -153,10 +154,10 @@ impl Evaluation<'_> {
         Ok(works)
     }
 
-    /// Runs what is not kept, and judges all of it.
+    /// Runs what the store does not have, and judges all cases.
     ///
     /// # Errors
-    /// A run fails, a signal arrives, or finished runs cannot be kept.
+    /// Returns an error if a run fails, if a signal arrives, or if finished runs cannot be stored.
     pub fn measure(&self, works: Works, signals: &Signals) -> Result<Record, Failure> {
         let args = self.args;
         let begun = Instant::now();
@@ -206,7 +207,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The command that measures the same again.
+    /// The command that repeats the measurement.
     fn command(&self) -> String {
         let args = self.args;
         let mut words = vec![self.command.clone()];
@@ -233,7 +234,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// No case has this text in its name.
+/// The error that no case has this text in its name.
 #[must_use]
 pub fn no_case(matching: &str) -> Failure {
     let message = format!("no case has a name with `{matching}` in it");
@@ -244,7 +245,7 @@ fn seeds(args: &EvaluationArgs, criterion: &Criterion) -> u32 {
     args.seeds.unwrap_or(if args.quick { 1 } else { criterion.seeds })
 }
 
-/// The seed that `--draw` stands for.
+/// The seed that the digits of `--draw` stand for.
 fn draw_seed(hex: &str) -> Result<u64, Failure> {
     seed_of(hex).ok_or_else(|| {
         let message = format!("--draw {hex} is not a text of hexadecimal digits");
@@ -252,11 +253,11 @@ fn draw_seed(hex: &str) -> Result<u64, Failure> {
     })
 }
 
-/// The criteria that `--criterion` names by id or file; all if it names none. With `--paths` those that are
-/// drawn.
+/// The criteria that `--criterion` names by id, file or section; all criteria if it names none. With
+/// `--paths` only criteria with random paths.
 ///
 /// # Errors
-/// There is none, or none of that name; `criteria` is their place.
+/// Returns an error if there is no criterion, or none of a given name; `criteria` names their place.
 pub fn chosen<'g>(
     criteria: &'g [Criterion],
     args: &EvaluationArgs,
@@ -288,10 +289,10 @@ pub fn chosen<'g>(
     Ok(criteria.iter().copied().filter(wanted).collect())
 }
 
-/// The names of algorithms that the user wrote, or headers.
+/// Checks the algorithms that the user wrote: names, or paths of headers.
 ///
 /// # Errors
-/// There is none of that name, or it is named twice; `option` is where.
+/// Returns an error if an algorithm does not exist or is named twice; `option` is the option that names it.
 pub fn names(asked: &[String], option: &str) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
     for written in asked {
@@ -308,14 +309,15 @@ pub fn names(asked: &[String], option: &str) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// These algorithms as a command line names them: a header by its path.
+/// The algorithms as a command line names them: a header by its path.
 #[must_use]
 pub fn written(names: &[String]) -> Vec<String> {
     let written = |name: &String| Algorithm::by_name(name).map_or(name.clone(), |of| of.written().to_owned());
     names.iter().map(written).collect()
 }
 
-/// Flows of all runs together: a scenario and a summary of each have about 1 kB, and must fit into memory.
+/// Most flows of all runs together. A scenario and a summary have about 1 kB for each flow, and must fit into
+/// memory.
 const MOST_FLOWS: u64 = 2_000_000;
 
 fn check_size(flows: u64) -> Result<(), Failure> {
@@ -336,7 +338,7 @@ fn check_seeds(first: u64, seeds: u32) -> Result<(), Failure> {
     }
 }
 
-/// A change of a parameter must be of an algorithm that takes part somewhere.
+/// Checks that each changed parameter is of an algorithm that takes part in a case.
 fn check_sets(sets: &[Set], subjects: &[Subject], criteria: &[&Criterion]) -> Result<(), Failure> {
     let rivals: Vec<String> = criteria.iter().flat_map(|criterion| criterion.rivals()).collect();
     let names = || subjects.iter().map(|subject| subject.cc.as_str());

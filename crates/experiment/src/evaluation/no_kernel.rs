@@ -1,4 +1,4 @@
-//! In place of `kernel.rs` in a build that has only the simulator.
+//! Functions of `kernel.rs` for a build that has only the simulator.
 
 use crate::Record;
 

@@ -1,4 +1,4 @@
-//! Finished runs of experiments: those that were kept, and those that are made now.
+//! Finished runs of experiments: runs from the store, and runs that this call makes.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,23 +13,23 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 
-/// Where finished runs are kept, and how new ones are made.
+/// Where finished runs are stored, and how missing ones are made.
 #[derive(Clone, Copy)]
 pub struct Keeping<'a> {
-    /// Where a run of this scenario is kept: not where another version of the program would find it.
+    /// The store for a run of this scenario. Each version of the program has its own.
     pub cache: &'a (dyn Fn(&Scenario) -> Store + Sync),
-    /// The folder of these caches, for errors.
+    /// The folder of the stores, for error messages.
     pub folder: &'a Path,
-    /// What to do if that folder cannot be written to.
+    /// Advice for the user if that folder cannot be written to.
     pub another: &'a str,
-    /// Simulate also what was simulated before.
+    /// Whether to simulate also what was simulated before.
     pub fresh: bool,
-    /// Simulations at a time.
+    /// Number of simulations at a time.
     pub jobs: Jobs,
 }
 
 impl Keeping<'_> {
-    /// What is not kept, each once.
+    /// The scenarios whose runs are not stored, each scenario once.
     pub fn missing<'s>(
         &self,
         scenarios: impl IntoIterator<Item = &'s Scenario>,
@@ -40,10 +40,10 @@ impl Keeping<'_> {
         scenarios.into_iter().filter(|of| seen.insert((&of.hash, of.seed))).filter(is_missing).collect()
     }
 
-    /// Simulates these, in this order, and keeps what `part` leaves of each when it is finished.
+    /// Simulates scenarios in this order, and stores of each finished run what `part` returns.
     ///
     /// # Errors
-    /// A run fails or cannot be kept, or a signal arrives.
+    /// Returns an error if a run fails or cannot be stored, or if a signal arrives.
     pub fn simulate(
         &self,
         missing: &[&Scenario],
@@ -65,11 +65,11 @@ impl Keeping<'_> {
         })
     }
 
-    /// The run with real flows that is kept, or else the one that `run` makes; `None` if the machine was too
-    /// busy each time. What another release of the kernel did is not shown as this one's.
+    /// The stored run with real flows, or else the run that `run` makes; `None` if every attempt was
+    /// disturbed. A run on another release of the kernel is not used.
     ///
     /// # Errors
-    /// The run fails, or cannot be kept.
+    /// Returns an error if the run fails or cannot be stored.
     pub fn on_kernel(
         &self,
         scenario: &Scenario,
@@ -90,10 +90,10 @@ impl Keeping<'_> {
         }
     }
 
-    /// Keeps a run.
+    /// Stores a finished run.
     ///
     /// # Errors
-    /// The folder cannot be written to.
+    /// Returns an error if the folder cannot be written to.
     pub fn keep(&self, scenario: &Scenario, run: &Run, on: Target) -> Result<(), Failure> {
         (self.cache)(scenario).put(scenario, on, run).map_err(|error| self.failed(&error))
     }
@@ -103,7 +103,7 @@ impl Keeping<'_> {
     }
 }
 
-/// A run without its time series: those of hundreds of flows are large.
+/// A run without its time series, which are large for hundreds of flows.
 #[must_use]
 pub fn without_series(run: Run) -> Run {
     Run { series: Series::default(), ..run }

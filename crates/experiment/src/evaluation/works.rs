@@ -1,20 +1,20 @@
-//! Cases with the runs by which they are judged.
+//! Cases with the runs that judge them.
 
 use crate::{AlgorithmRecord, Case, CaseRecord, Criterion, Judged, Measured, judge};
 use fairpace_results::Summary;
 use fairpace_scenario::Scenario;
 
-/// An algorithm at a criterion, with the index of its first run.
+/// The cases of an algorithm at a criterion, with the index of the first run.
 struct Work {
     criterion: usize,
     cc: String,
     cases: Vec<Case>,
-    /// Runs of each case.
+    /// Number of runs of each case.
     seeds: u32,
     first_run: usize,
 }
 
-/// Algorithms at criteria, and the scenarios of all their runs.
+/// The cases of all algorithms at all criteria, and the scenarios of all their runs.
 pub struct Works {
     first_seed: u64,
     works: Vec<Work>,
@@ -22,13 +22,13 @@ pub struct Works {
 }
 
 impl Works {
-    /// Without any. The seeds of each case begin with `first_seed`.
+    /// A list without any case. The seeds of each case begin with `first_seed`.
     #[must_use]
     pub const fn new(first_seed: u64) -> Self {
         Self { first_seed, works: Vec::new(), scenarios: Vec::new() }
     }
 
-    /// Adds cases of an algorithm at the criterion with this index, each with `seeds` seeds.
+    /// Adds cases of an algorithm at the criterion with this index; each case has `seeds` runs.
     pub fn add(&mut self, criterion: usize, cc: &str, cases: Vec<Case>, seeds: u32) {
         let first_run = self.scenarios.len();
         for case in &cases {
@@ -44,19 +44,20 @@ impl Works {
         self.works.iter().flat_map(|work| &work.cases)
     }
 
-    /// The criterion's index, the algorithm and the cases of everything that was added.
+    /// The criterion's index, the algorithm and the cases of each call of [`add`](Self::add).
     pub fn of_algorithms(&self) -> impl Iterator<Item = (usize, &str, &[Case])> {
         self.works.iter().map(|work| (work.criterion, work.cc.as_str(), work.cases.as_slice()))
     }
 
-    /// The scenarios of all runs: of each case one for each seed.
+    /// The scenarios of all runs: for each case one per seed.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
         &self.scenarios
     }
 
-    /// Judges everything by its runs, which are in the order of [`scenarios`](Self::scenarios). The records
-    /// are in the order in which the works were added, each with the index of its criterion in `criteria`.
+    /// Judges all cases by their runs; `summaries` is in the order of [`scenarios`](Self::scenarios). The
+    /// records are in the order in which the cases were added, each with the index of its criterion in
+    /// `criteria`.
     #[must_use]
     pub fn judged(&self, summaries: &[Summary], criteria: &[&Criterion]) -> Vec<(usize, AlgorithmRecord)> {
         let mut records = Vec::new();
@@ -76,7 +77,7 @@ impl Works {
 }
 
 impl Case {
-    /// Compares what a run of it measured with its conditions.
+    /// Compares what a run of this case measured with the conditions of the case.
     pub(super) fn judged(&self, summary: &Summary) -> Judged {
         judge(&self.checks, summary.seed, Measured::of(&self.scenario, summary, self.available))
     }

@@ -1,4 +1,4 @@
-//! The part of the page on one criterion.
+//! The section of the HTML report on one criterion.
 
 use maud::{Markup, html};
 
@@ -7,10 +7,10 @@ use super::strips::strips;
 use crate::on_kernel::table;
 use crate::record::{AlgorithmRecord, CriterionRecord, Record};
 
-/// Columns of the table of cases that fail.
+/// Headings of the table of failing cases.
 const HEADS: [&str; 6] = ["case", "condition", "worst seed", "median seed", "bound", "seeds that pass"];
 
-/// What it asks, its picture, and what fails.
+/// The section of a criterion: what it asks, its picture, and the failing cases.
 pub(super) fn section(record: &Record, criterion: &CriterionRecord) -> Markup {
     let asked: Vec<&AlgorithmRecord> =
         record.asked.iter().filter_map(|cc| criterion.of_algorithm(cc)).collect();
@@ -47,7 +47,7 @@ fn verdict(algorithm: &AlgorithmRecord) -> Markup {
     }
 }
 
-/// The cases that fail, the worst first.
+/// A table of the failing cases, the worst first.
 fn failing(algorithm: &AlgorithmRecord) -> Markup {
     let failing = algorithm.failing();
     if failing.is_empty() {

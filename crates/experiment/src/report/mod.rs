@@ -1,5 +1,5 @@
-//! The record as one HTML page: a scorecard, then for each criterion what it asks, a picture, the cases that
-//! fail, and the command that repeats it. It loads nothing.
+//! The record as one HTML page: a scorecard, then for each criterion what it asks, a picture, the failing
+//! cases, and the command that repeats it. The page loads no other file.
 
 mod criterion;
 mod strips;
@@ -12,7 +12,8 @@ use crate::record::{CriterionRecord, Record};
 use crate::score::{Group, score};
 
 impl Record {
-    /// The page. The algorithms that were asked for are its subject; the others are there to compare with.
+    /// The HTML page. Its subject is the algorithms that the user asked for; the others are there for
+    /// comparison.
     #[must_use]
     pub fn html(&self) -> String {
         let title = format!("Evaluation of {}", self.asked.join(" and "));
@@ -61,7 +62,7 @@ impl Record {
         }
     }
 
-    /// A row for each criterion, a column for each algorithm.
+    /// The scorecard: a row for each criterion, a column for each algorithm.
     fn scorecard(&self, groups: &[Group<'_>]) -> Markup {
         let names = self.algorithms();
         let columns = names.len() + 1;
@@ -110,12 +111,13 @@ impl Record {
     }
 }
 
-/// "RFC 9743 section 5.1: ...", or a title for criteria without a section.
+/// Heading of a group of criteria: "RFC 9743 section 5.1: ...", or a general title for criteria without a
+/// section.
 fn heading<'r>(group: &Group<'r>) -> &'r str {
     if group.title.is_empty() { "Criteria" } else { group.title }
 }
 
-/// Where a criterion stands on the page.
+/// The anchor of a criterion's section on the page.
 pub(crate) fn anchor(criterion: &CriterionRecord) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     format!("criterion-{}", criterion.id).chars().map(plain).collect()

@@ -1,5 +1,5 @@
-//! The picture of a criterion: for each condition a row for each algorithm, with a mark for each case at the
-//! factor by which its value is beyond the bound.
+//! The picture of a criterion: for each condition a row per algorithm, with a mark per case at the factor by
+//! which its value is beyond the bound.
 
 use fairpace_report::chart::{ANY, Axis, Bar, Bars, Colour, Look, Row, Strip};
 use maud::{Markup, html};
@@ -7,10 +7,10 @@ use maud::{Markup, html};
 use crate::judge::{Bound, Side};
 use crate::record::{AlgorithmRecord, ConditionRecord, CriterionRecord, Record};
 
-/// Ends of the axis: factors beyond are drawn at the end.
+/// Ends of the axis; a factor beyond an end is drawn at the end.
 const ENDS: [f64; 2] = [0.05, 20.0];
 
-/// The pictures of all conditions.
+/// The pictures of all conditions of a criterion.
 pub(super) fn strips(record: &Record, criterion: &CriterionRecord) -> Markup {
     let count = criterion.algorithms.first().map_or(0, |algorithm| algorithm.conditions.len());
     html! { @for index in 0..count { (picture(record, criterion, index)) } }
@@ -48,7 +48,7 @@ fn picture(record: &Record, criterion: &CriterionRecord, index: usize) -> Markup
     Bars { title, unit, key: Vec::new(), axis, rows }.figure()
 }
 
-/// The factor by which a value is beyond its bounds: 1 at the bound, less within.
+/// Factor by which a value is beyond its bounds: 1 at the bound, below 1 within the bounds.
 fn factor(of: &ConditionRecord) -> f64 {
     let of_bound = |bound: &Bound| match bound.side {
         Side::AtLeast => bound.value / of.value.max(0.0),
