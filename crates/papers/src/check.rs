@@ -1,4 +1,4 @@
-//! What can be wrong with a figure before any scenario is read.
+//! Checks of a figure's file that need no scenario.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -11,14 +11,15 @@ use crate::figure::{
 };
 use crate::sheet::Sheet;
 
-/// More seeds than anybody waits for.
+/// Permitted numbers of seeds; more seeds would take days.
 const SEEDS: RangeInclusive<u32> = 1..=1000;
-/// Runs on the kernel take as long as they last.
+/// Permitted repeats on the kernel, where a run takes its simulated time.
 const REPEATS: RangeInclusive<u32> = 1..=10;
-/// A run at 100 Mbit/s takes more than half of a core, one at 128 kbit/s hardly anything.
+/// Permitted numbers of simultaneous runs on the kernel. A run at 100 Mbit/s takes more than half of a core,
+/// a run at 128 kbit/s hardly any.
 const AT_A_TIME: RangeInclusive<u32> = 1..=40;
 
-/// Everything that is wrong, in the order of the file's kinds of parts.
+/// Returns every problem of a figure's file, in the order of the kinds of its parts.
 pub(crate) fn figure(sheet: &Sheet, paper: &Paper) -> Result<(), Invalid> {
     let figure = &sheet.figure;
     let mut check = Check { sheet, figure, wrong: Wrong::new(&sheet.source) };
@@ -37,7 +38,7 @@ pub(crate) fn figure(sheet: &Sheet, paper: &Paper) -> Result<(), Invalid> {
     check.wrong.none()
 }
 
-/// What is wrong with the hosts and bases that a paper declares.
+/// Returns the problems of the hosts and bases that a paper declares.
 pub(crate) fn bases(paper: &Paper, source: &Source) -> Result<(), Invalid> {
     let mut wrong = Wrong::new(source);
     sets(&paper.hosts.set, "hosts.set", &mut wrong);
@@ -60,7 +61,7 @@ pub(crate) fn bases(paper: &Paper, source: &Source) -> Result<(), Invalid> {
     wrong.none()
 }
 
-/// What is no `KEY=VALUE`.
+/// Adds a problem for each text that is not of the form `KEY=VALUE`.
 fn sets(sets: &[String], key: &str, wrong: &mut Wrong<'_>) {
     for (number, set) in (1..).zip(sets) {
         if let Err(error) = set.parse::<Set>() {
@@ -69,13 +70,13 @@ fn sets(sets: &[String], key: &str, wrong: &mut Wrong<'_>) {
     }
 }
 
-/// What is below or above a range.
+/// Adds a problem if a number is outside its range.
 fn within(range: RangeInclusive<u32>, number: u32, key: &str, message: &str, wrong: &mut Wrong<'_>) {
     let help = format!("{} to {}", range.start(), range.end());
     wrong.unless(range.contains(&number), "out-of-range", key, message, help);
 }
 
-/// Whether a measure of a sweeping run must say at which point.
+/// Whether a measure of a run with a sweep must name a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     Named,
@@ -248,7 +249,7 @@ impl Check<'_> {
         self.wrong.unless(shape.than.is_none(), "impossible", &than, message, "leave `than` out, or `along`");
     }
 
-    /// A tolerance has a reason, and a reason a tolerance.
+    /// Checks that a tolerance has a reason, and that a reason has a tolerance.
     fn reason(&mut self, key: &str, what: &str, has_room: bool, why: &str) {
         let has_reason = !why.trim().is_empty();
         let message = format!("`{what}` has a tolerance without a reason");
@@ -285,7 +286,7 @@ impl Check<'_> {
         }
     }
 
-    /// What is judged is in the paper.
+    /// Checks that a judged measure uses only runs that are in the paper.
     fn of_the_paper(&mut self, measure: &Measure, key: &str) {
         let message = format!("run `{}` is not in the paper, so it decides no verdict", measure.run);
         let help = "show it as a line of a picture, or remove `beside` from the run";

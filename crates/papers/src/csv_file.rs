@@ -1,6 +1,6 @@
-//! A table of an experiment as a CSV file, with a row for each seed: what it has on each axis of the sweep,
-//! its seed, the hash of its scenario, what is measured, and the commit of the program that ran it. Figures
-//! read such files ([`crate::table`]), so what takes hours is computed once.
+//! A table of an experiment as a CSV file with a row for each seed: its place on each axis of the sweep, its
+//! seed, the hash of its scenario, the measured numbers, and the commit of the program that ran it. Figures
+//! read such files ([`crate::table`]), so a run that takes hours is made once.
 //!
 //! ```toml
 //! [[run]]
@@ -29,7 +29,7 @@ use crate::plan::Plan;
 use crate::table;
 use crate::tables::{Column, Table, Tables};
 
-/// Digits of a scenario's hash in a row: enough to tell those of a file apart.
+/// Hexadecimal digits of a scenario's hash in a row: enough to distinguish the scenarios of a file.
 const HASH_DIGITS: usize = 16;
 
 /// The rows of a CSV file.
@@ -39,20 +39,21 @@ pub struct CsvFile {
     plan: Plan,
 }
 
-/// A row.
+/// A row of a CSV file.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// Its places on the axes: "rate=1gbit".
+    /// The row's places on the axes: "rate=1gbit".
     pub on: &'a [String],
-    /// What is run for it.
+    /// The scenario that is run for the row.
     pub scenario: &'a Scenario,
 }
 
 impl CsvFile {
-    /// The rows of a table at these places of axes, "rate=1gbit"; without a place all. `short`: one seed.
+    /// The rows of a table at these places of axes, such as "rate=1gbit"; all rows if no place is given.
+    /// `short`: with one seed.
     ///
     /// # Errors
-    /// What is wrong with the scenarios, or with a path of a measure.
+    /// Returns the problems of the scenarios, or of a path of a measure.
     pub fn new(all: &Tables, table: &Table, places: &[String], short: bool) -> Result<Self, Invalid> {
         let of = all.clone().with_rows(table, places);
         Ok(Self { plan: of.plan(short)?, of })
@@ -62,7 +63,7 @@ impl CsvFile {
         &self.of.tables[0].columns
     }
 
-    /// In the order of the runs, points and seeds.
+    /// Iterates over the rows, in the order of runs, points and seeds.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.plan.cases.iter().flat_map(|case| {
             let point = self.of.sheet.figure.runs[case.run].points().get(case.point);
@@ -78,10 +79,11 @@ impl CsvFile {
         axes.chain(["seed", "scenario"]).chain(columns).chain(["commit"]).map(str::to_owned).collect()
     }
 
-    /// The lines that a file has, by what their rows are known by; none if it has other columns.
+    /// The lines of an existing file, by the [`key`](Row::key) of their row; empty if the file has other
+    /// columns.
     ///
     /// # Errors
-    /// It cannot be read, or is no CSV.
+    /// Returns an error if the file cannot be read or is not CSV.
     pub fn kept(&self, path: &Path) -> Result<HashMap<Vec<String>, Vec<String>>, csv::Error> {
         let text = if path.exists() { table::read(path)? } else { String::new() };
         let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -94,14 +96,14 @@ impl CsvFile {
         lines.map(|line| line.map(|line| (line[..keys].to_vec(), line))).collect()
     }
 
-    /// The line of a row that has run.
+    /// The line of a row whose run has finished.
     #[must_use]
     pub fn line(&self, row: Row<'_>, run: &Run) -> Vec<String> {
         let numbers = self.columns().iter().map(|column| written(number(&column.measure, run)));
         row.key().into_iter().chain(numbers).chain([run.summary.commit.clone()]).collect()
     }
 
-    /// The text of the file with these lines.
+    /// The text of a file with these lines.
     #[must_use]
     pub fn text(&self, lines: &[Vec<String>]) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -113,7 +115,7 @@ impl CsvFile {
 }
 
 impl Row<'_> {
-    /// What it is known by: its place on each axis, its seed and the hash of its scenario.
+    /// The key of the row: its place on each axis, its seed and the hash of its scenario.
     #[must_use]
     pub fn key(&self) -> Vec<String> {
         let at = self.on.iter().filter_map(|place| place.split_once('=')).map(|(_, at)| at.to_owned());
@@ -122,7 +124,8 @@ impl Row<'_> {
     }
 }
 
-/// A whole number as it is, any other with six significant digits: what a table for people needs.
+/// Text of a number: an integer in full, any other number with six significant digits, which a table for
+/// people needs.
 fn written(number: f64) -> String {
     match number {
         _ if !number.is_finite() => String::new(),

@@ -1,4 +1,4 @@
-//! The numbers of the pictures.
+//! The numbers of the pictures, from the outcomes of runs.
 
 use fairpace_results::Run;
 
@@ -7,13 +7,13 @@ use crate::measure::{Gave, NEAR_S, Outcomes, round, within};
 use crate::paths;
 use crate::record::{Drawn, Picture};
 
-/// Points of a line: more than a screen shows.
+/// Most points of a line; a screen shows fewer.
 const MOST_POINTS: usize = 600;
 
-/// A point before it is recorded; NaN is a gap.
+/// A point before it is recorded: x and y. NaN is a gap.
 type Point = (f64, f64);
 
-/// All pictures of the figure.
+/// All pictures of a figure.
 pub(crate) fn pictures(outcomes: &Outcomes<'_>) -> Vec<Picture> {
     let plots = outcomes.figure.plots.iter().enumerate();
     plots
@@ -48,7 +48,7 @@ fn drawn(outcomes: &Outcomes<'_>, plot: &Plot, line: &Line) -> Drawn {
     }
 }
 
-/// A model's curve, if the measure means one.
+/// The curve of a model, if the measure names one.
 fn curve(outcomes: &Outcomes<'_>, measure: &Measure) -> Option<Vec<Point>> {
     let Gave::Model(output) = outcomes.at(&measure.run, &measure.at)? else { return None };
     let points = output.curves.get(measure.of.strip_prefix("model.")?)?;
@@ -56,7 +56,8 @@ fn curve(outcomes: &Outcomes<'_>, measure: &Measure) -> Option<Vec<Point>> {
     Some(points.iter().map(|[x, y]| (*x, y * times)).collect())
 }
 
-/// A number per point of the sweep. A run without one is a level, drawn from end to end of the others.
+/// A line along a sweep: a number for each point. A run without a sweep is a horizontal line over the range
+/// of the others.
 fn along(outcomes: &Outcomes<'_>, plot: &Plot, measure: &Measure) -> Drawn {
     let Some((_, run)) = outcomes.run(&measure.run) else { return Drawn::default() };
     let places: Vec<(f64, &str)> = match &run.sweep {
@@ -77,7 +78,7 @@ fn along(outcomes: &Outcomes<'_>, plot: &Plot, measure: &Measure) -> Drawn {
     drawn
 }
 
-/// From where to where the plot's sweeps go.
+/// The lowest and the highest x of the sweeps of a plot.
 fn ends(outcomes: &Outcomes<'_>, plot: &Plot) -> Option<[f64; 2]> {
     let runs = plot.lines.iter().filter_map(|line| outcomes.run(&line.measure.run));
     let xs: Vec<f64> = runs.flat_map(|(_, run)| run.points().iter().map(|point| point.x)).collect();
@@ -85,7 +86,7 @@ fn ends(outcomes: &Outcomes<'_>, plot: &Plot) -> Option<[f64; 2]> {
     Some([least, xs.into_iter().reduce(f64::max)?])
 }
 
-/// The point of a measure; without one all of its sweep.
+/// The point of a measure; all points of its sweep if it names none.
 fn places<'a>(outcomes: &Outcomes<'a>, measure: &'a Measure) -> Vec<&'a str> {
     match outcomes.run(&measure.run) {
         Some((_, run)) if measure.at.is_empty() && run.sweep.is_some() => {
@@ -95,7 +96,7 @@ fn places<'a>(outcomes: &Outcomes<'a>, measure: &'a Measure) -> Vec<&'a str> {
     }
 }
 
-/// A bar, or one per point of the sweep.
+/// Bars of a measure: one, or one for each point of the sweep.
 fn bars(outcomes: &Outcomes<'_>, measure: &Measure) -> Drawn {
     let places = places(outcomes, measure);
     // a table has its points in order, also those that it has no rows of yet
@@ -105,8 +106,8 @@ fn bars(outcomes: &Outcomes<'_>, measure: &Measure) -> Drawn {
     Drawn { x: Vec::new(), y, half }
 }
 
-/// A series of the first seed, or a model's curve. What it is divided by is a series, too, unless it is
-/// taken to a number.
+/// A line over time: the series of the first seed, or the curve of a model. The series is divided by the
+/// series of its divisor, unless the divisor is reduced to a number.
 fn over_time(outcomes: &Outcomes<'_>, measure: &Measure) -> Option<Vec<Point>> {
     let mut points = match outcomes.at(&measure.run, &measure.at)? {
         Gave::Runs(runs) => of_run(measure, runs.first()?)?,
@@ -136,7 +137,7 @@ fn over_time(outcomes: &Outcomes<'_>, measure: &Measure) -> Option<Vec<Point>> {
     Some(if measure.mean_s > 0.0 { means(&points, measure.mean_s) } else { points })
 }
 
-/// The sum of two series, at the times that both have.
+/// The sum of two series, at the times that both series have.
 fn sums(a: &[Point], b: &[Point]) -> Vec<Point> {
     let same = |t_s: f64| {
         let next = b.partition_point(|(other_s, _)| *other_s < t_s - NEAR_S);
@@ -145,8 +146,8 @@ fn sums(a: &[Point], b: &[Point]) -> Vec<Point> {
     a.iter().filter_map(|(t_s, y)| same(*t_s).map(|(_, more)| (*t_s, y + more))).collect()
 }
 
-/// The mean of each span, in its middle. A point stands for the interval that ends there; a span without
-/// numbers is a gap.
+/// The mean of each span, placed in its middle. A point stands for the interval that ends there; a span
+/// without numbers is a gap.
 fn means(points: &[Point], span_s: f64) -> Vec<Point> {
     let span = |(t_s, _): &Point| ((t_s - NEAR_S) / span_s).floor();
     let spans = points.chunk_by(|a, b| span(a) == span(b));
@@ -163,8 +164,9 @@ fn of_run(measure: &Measure, run: &Run) -> Option<Vec<Point>> {
     Some(run.series.t_s.iter().copied().zip(series).collect())
 }
 
-/// Values in ascending order, each with the part that is at or below it: of all seeds at all points; for
-/// completion times of the transfers themselves, which a run has by percentile.
+/// A distribution: values in ascending order, each with the part of the values that are at or below it. The
+/// values are those of all seeds at all points; for completion times those of the transfers, which a run has
+/// by percentile.
 fn distribution(outcomes: &Outcomes<'_>, measure: &Measure) -> Vec<Point> {
     let places = places(outcomes, measure);
     let times = measure.times.unwrap_or(1.0);
@@ -182,7 +184,7 @@ fn distribution(outcomes: &Outcomes<'_>, measure: &Measure) -> Vec<Point> {
     values.into_iter().enumerate().map(|(i, value)| (value, (i + 1) as f64 / all)).collect()
 }
 
-/// No interval; gaps where there is no number.
+/// A line without intervals. NaN is a gap.
 fn plain(points: Vec<Point>) -> Drawn {
     let finite = |y: f64| y.is_finite().then(|| round(y));
     Drawn {
@@ -192,7 +194,7 @@ fn plain(points: Vec<Point>) -> Drawn {
     }
 }
 
-/// Every n-th point and the last. Points without a place to the right are left out.
+/// Every n-th point and the last point. Points without an x are left out.
 fn every(points: Vec<Point>) -> Vec<Point> {
     let points: Vec<Point> = points.into_iter().filter(|(x, _)| x.is_finite()).collect();
     let step = points.len().div_ceil(MOST_POINTS - 1).max(1);
@@ -200,8 +202,8 @@ fn every(points: Vec<Point>) -> Vec<Point> {
     points.into_iter().enumerate().filter(|(i, _)| i % step == 0 || *i == last).map(|(_, p)| p).collect()
 }
 
-/// The least and the most of as many stretches as fit, in their order: no spike is lost. A stretch without
-/// any is a gap.
+/// The lowest and the highest point of each stretch, in their order, so that no spike is lost. A stretch
+/// without numbers is a gap.
 fn extremes(points: Vec<Point>) -> Vec<Point> {
     if points.len() <= MOST_POINTS {
         return points;

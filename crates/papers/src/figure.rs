@@ -10,47 +10,49 @@ pub use crate::runs::{Point, RunPlan, Sweep};
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// What it shows, in a few words.
+    /// Title of the figure, a few words.
     pub title: String,
-    /// Where in the paper: "figure 5, section 3.2".
+    /// Place in the paper: "figure 5, section 3.2".
     pub source: String,
-    /// What was done, in a sentence.
+    /// What the authors did, in a sentence.
     pub setup: String,
-    /// What effect is expected, and why.
+    /// The expected effect, and its reason.
     pub expect: String,
-    /// Where ours differs, or shows only the shape: why, and what shows it. Empty when nothing does.
+    /// Why our results differ or have only the same shape, and what shows this. Empty if our results agree.
     #[serde(default)]
     pub differs: String,
-    /// How real flows show it; absent when they cannot, and then `no_kernel` says why.
+    /// Settings for real flows; `None` if real flows cannot show the figure, and then `no_kernel` has the
+    /// reason.
     pub kernel: Option<Kernel>,
-    /// Why real flows cannot show it on one machine.
+    /// Reason why real flows cannot show the figure on one machine.
     #[serde(default)]
     pub no_kernel: String,
-    /// Bases of the paper, after the first, that mean nothing for it: name and reason.
+    /// Bases of the paper, other than the first, that do not affect the figure: name and reason.
     #[serde(default)]
     pub no_base: BTreeMap<String, String>,
-    /// A quick version, for CI.
+    /// Settings of the quick version, for CI.
     #[serde(default)]
     pub short: Short,
-    /// What is run.
+    /// The runs of the figure.
     #[serde(rename = "run")]
     pub runs: Vec<RunPlan>,
-    /// What the paper reports.
+    /// The numbers that the paper reports.
     #[serde(default, rename = "value")]
     pub values: Vec<Value>,
-    /// What the paper says of its shape without a number, and what we expect of it ourselves.
+    /// The shapes that the paper states without a number, and the shapes that we expect ourselves.
     #[serde(default, rename = "shape")]
     pub shapes: Vec<Shape>,
-    /// What the paper says of it and no check tests.
+    /// The claims of the paper that no check tests.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
-    /// Its pictures.
+    /// The pictures of the figure.
     #[serde(default, rename = "plot")]
     pub plots: Vec<Plot>,
 }
 
 impl Figure {
-    /// The bases of its paper on which it is run. What consists of models has only the first.
+    /// The bases of the paper on which the figure is run. A figure that consists of models has only the
+    /// first.
     pub(crate) fn bases(&self, paper: &Paper) -> Vec<Base> {
         let simulates = self.runs.iter().any(|run| run.model.is_empty());
         let is_run_on = |base: &Base| simulates && !self.no_base.contains_key(&base.name);
@@ -59,7 +61,8 @@ impl Figure {
         [first].into_iter().chain(bases.into_iter().filter(is_run_on)).collect()
     }
 
-    /// Its values, then its shapes: what each is called, why it cannot fail, and whose claim it is.
+    /// The checks of the figure, values first, then shapes: the text of each, the reason why it cannot fail,
+    /// and whose claim it is.
     pub(crate) fn checks(&self) -> impl Iterator<Item = (&str, &str, Claimed)> {
         let values = self.values.iter().map(|of| (&*of.what, of.by_construction.trim(), Claimed::Value));
         values.chain(self.shapes.iter().map(|of| {
@@ -68,13 +71,13 @@ impl Figure {
         }))
     }
 
-    /// Whether a measure is, or is computed with, one of a run that is not in the paper.
+    /// Whether a measure is of a run that is not in the paper, or is computed with one.
     #[must_use]
     pub fn is_beside(&self, measure: &Measure) -> bool {
         self.is_run_beside(&measure.run) || measure.parts().any(|part| self.is_beside(part))
     }
 
-    /// Whether a measure is of equations alone, so that its one number is exact.
+    /// Whether a measure uses only equations, so that its number is exact.
     pub(crate) fn is_exact(&self, measure: &Measure) -> bool {
         let is_model = |name: &str| self.runs.iter().any(|run| run.name == name && !run.model.is_empty());
         is_model(&measure.run) && measure.parts().all(|part| self.is_exact(part))
@@ -86,48 +89,49 @@ impl Figure {
     }
 }
 
-/// Whose claim a check is.
+/// The kind of a check: whose claim it tests.
 pub(crate) enum Claimed {
-    /// A published number.
+    /// A number that the paper published.
     Value,
-    /// What the paper states or shows without a number.
+    /// A shape that the paper states or shows without a number.
     Shape,
     /// Our own prediction or question.
     Ours,
 }
 
-/// What differs when real flows run it.
+/// Settings that apply when real flows run a figure.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
-    /// Only these runs; empty: all.
+    /// Names of the runs that real flows perform; empty: all runs.
     #[serde(default)]
     pub runs: Vec<String>,
-    /// Only these points of their sweeps; empty: all.
+    /// Names of the sweep points that real flows run; empty: all points.
     #[serde(default)]
     pub at: Vec<String>,
-    /// `KEY=VALUE` as for `--set`, after those of the run.
+    /// Settings for real flows, `KEY=VALUE` as for `--set`; they apply after those of the run.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Runs of each, 1 to 10.
+    /// Number of runs of each scenario, 1 to 10.
     #[serde(default = "one")]
     pub repeats: u32,
-    /// Runs at a time, 1 to 40. With more than one the emulators do not wake early, so packets leave some 20
-    /// us late, and one in a thousand 0.6 ms: only for figures in which this changes nothing. Hosts that send
-    /// single packets run alone whatever it says, because packets that leave late leave together: BBR's short
-    /// flow in figure 1 of Ma et al. has 7.9 ± 0.7 Mbit/s with three runs at a time, and 7.1 ± 0.4 alone.
+    /// Number of simultaneous runs, 1 to 40. With more than one the emulators do not wake early, so packets
+    /// leave some 20 us late, and one in a thousand 0.6 ms: only for figures in which this changes nothing.
+    /// Hosts that send single packets always run alone, because packets that leave late leave together: BBR's
+    /// short flow in figure 1 of Ma et al. has 7.9 ± 0.7 Mbit/s with three runs at a time, and 7.1 ± 0.4
+    /// alone.
     #[serde(default = "one")]
     pub at_a_time: u32,
 }
 
-/// What differs in the quick version, whose verdict CI holds against the one on record.
+/// Settings of the quick version, whose verdict CI compares with the recorded one.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Short {
-    /// `KEY=VALUE` as for `--set`, after those of the run.
+    /// Settings of the quick version, `KEY=VALUE` as for `--set`; they apply after those of the run.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Only these points of sweeps; empty: all.
+    /// Names of the sweep points of the quick version; empty: all points.
     #[serde(default)]
     pub at: Vec<String>,
 }
@@ -136,7 +140,7 @@ fn one() -> u32 {
     1
 }
 
-/// A number that a run has.
+/// A measure: a number that is computed from a run.
 ///
 /// `of` is a path into the run's summary or series, with names or numbers from 1 for flows and links:
 /// * of the summary: `jain`, `convergence_s`, `least_of_mean`, `most_of_mean` (goodput of the flow with the
@@ -154,44 +158,48 @@ fn one() -> u32 {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// Which run; in a column of a table the run of the row, if it names none.
+    /// Name of the run. In a column of a table, an empty name means the run of the row.
     #[serde(default)]
     pub run: String,
-    /// Which point of its sweep; empty: it has none.
+    /// Name of the sweep point; empty if the run has no sweep.
     #[serde(default)]
     pub at: String,
     /// Path of the number or the series.
     pub of: String,
-    /// How a series becomes a number; absent: `of` is a number.
+    /// How a series is reduced to a number; `None` if `of` is a number.
     pub take: Option<Take>,
-    /// Of the series, from here on, seconds; 0: from its beginning.
+    /// Begin of the part of the series that counts, seconds; 0: from its beginning.
     #[serde(default)]
     pub from_s: f64,
-    /// Of the series, up to here, seconds; 0: to its end.
+    /// End of the part of the series that counts, seconds; 0: to its end.
     #[serde(default)]
     pub to_s: f64,
-    /// For [`Take::TimeAbove`] and [`Take::TimeBelow`].
+    /// The level for [`Take::TimeAbove`] and [`Take::TimeBelow`].
     #[serde(default)]
     pub level: f64,
-    /// Divided by this.
+    /// A measure by which this one is divided.
     pub over: Option<Box<Measure>>,
-    /// Times this: a unit.
+    /// A factor on the measure, for its unit.
     pub times: Option<f64>,
-    /// For pictures over time: what a receiver has, when its sender learns of it. This many seconds later.
+    /// A delay by which a picture over time shifts the series, seconds: a receiver's number is shown when the
+    /// sender learns of it.
     #[serde(default)]
     pub later_s: f64,
-    /// For pictures over time: plus this series, at the times that both have.
+    /// A series that a picture over time adds to this one, at the times that both have.
     pub plus: Option<Box<Measure>>,
-    /// For pictures over time: the mean of each span of this many seconds, in its middle; 0: every point.
+    /// Length of the spans whose mean a picture over time shows in their middle, seconds; 0: every point is
+    /// shown.
     #[serde(default)]
     pub mean_s: f64,
-    /// Of the seeds, the middle one in place of the mean: for numbers that gather around two values.
+    /// Whether the number is the median over the seeds and not the mean: for numbers that gather around two
+    /// values.
     #[serde(default)]
     pub median: bool,
 }
 
 impl Measure {
-    /// The measure in a row of a table: of this run where it names none, and with this word for `{each}`.
+    /// The measure in a row of a table: `run` is used if the measure names no run, and `each` replaces
+    /// `{each}`.
     pub(crate) fn within(&self, run: &str, each: &str) -> Self {
         let part = |part: &Option<Box<Self>>| part.as_ref().map(|part| Box::new(part.within(run, each)));
         Self {
@@ -203,88 +211,89 @@ impl Measure {
         }
     }
 
-    /// The measures that it is computed with.
+    /// The other measures that this measure is computed with.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Measure> {
         [&self.over, &self.plus].into_iter().flatten().map(|part| &**part)
     }
 
-    /// Whether it says what only a picture over time can show.
+    /// Whether the measure has a setting that only a picture over time can show.
     pub(crate) fn is_over_time(&self) -> bool {
         self.later_s != 0.0 || self.mean_s != 0.0 || self.plus.is_some()
     }
 }
 
-/// How a series becomes a number.
+/// How a series is reduced to a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Take {
-    /// Of all points.
+    /// The mean of all points.
     Mean,
-    /// The least.
+    /// The least value.
     Min,
-    /// The most.
+    /// The greatest value.
     Max,
-    /// The middle one.
+    /// The median of all points.
     Median,
-    /// Seconds from `from_s` until it is first at or above `level`.
+    /// Seconds from `from_s` until the series is first at or above `level`.
     TimeAbove,
-    /// Seconds from `from_s` until it is first at or below `level`.
+    /// Seconds from `from_s` until the series is first at or below `level`.
     TimeBelow,
-    /// Standard deviation over the mean.
+    /// The standard deviation over the mean.
     Variation,
 }
 
-/// How two numbers compare.
+/// The relation that must hold between two numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Is {
-    /// As much, within the tolerance.
+    /// The left number equals the right one within the tolerance.
     #[default]
     About,
-    /// Less, or as much.
+    /// The left number is less than or equal to the right one.
     Below,
-    /// More, or as much.
+    /// The left number is greater than or equal to the right one.
     Above,
-    /// More or less, by more than seeds differ: between the 95 % intervals of both sides is a gap, wider
-    /// than the tolerance. For shapes only.
+    /// The left number is greater or less than the right one by more than seeds differ: the 95 % intervals of
+    /// both sides have a gap between them that is wider than the tolerance. For shapes only.
     Apart,
 }
 
-/// A number that the paper reports, and where we measure it.
+/// A number that the paper reports, and the measure that we compare with it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
-    /// What it is: "goodput of the 10 ms flow".
+    /// Name of the number: "goodput of the 10 ms flow".
     pub what: String,
-    /// Its unit: "Mbit/s".
+    /// Unit of the number: "Mbit/s".
     #[serde(default)]
     pub unit: String,
-    /// Ours.
+    /// Our measure.
     pub measure: Measure,
-    /// The paper's.
+    /// The number that the paper published.
     pub published: f64,
-    /// How ours should compare to it.
+    /// The relation that our number must have to the published one.
     #[serde(default)]
     pub is: Is,
-    /// In the unit, for [`Is::About`] alone. One of the two tolerances must be given; with both, the larger
-    /// counts. It stands for what the paper's own number is uncertain by, which is not published.
+    /// Tolerance in the unit, for [`Is::About`] alone. One of the two tolerances must be given; with both,
+    /// the larger counts. The tolerance stands for the uncertainty of the paper's number, which is not
+    /// published.
     #[serde(default)]
     pub tolerance: f64,
-    /// As a part of the published value.
+    /// Tolerance as a part of the published value.
     #[serde(default)]
     pub tolerance_ratio: f64,
-    /// Why the tolerance is so large: "read off a picture whose grid is 10". Every tolerance has a reason.
+    /// Reason for the tolerance: "read off a picture whose grid is 10". Every tolerance has a reason.
     #[serde(default)]
     pub tolerance_why: String,
-    /// The sentence that reports it.
+    /// The sentence of the paper that reports the number.
     pub quote: String,
-    /// The paper states it in words that leave no choice, not in digits: "equally" is 50 %.
+    /// Whether the paper states the number in unambiguous words instead of digits: "equally" is 50 %.
     #[serde(default)]
     pub in_words: bool,
-    /// Why it cannot fail, if it cannot: it is shown, and never counted.
+    /// Reason why the check cannot fail; empty if it can. Such a check is shown, but never counted.
     #[serde(default)]
     pub by_construction: String,
-    /// What may be the cause that it does not hold, each shown by a run.
+    /// Suspected causes why the value does not hold, each shown by a run.
     #[serde(default, rename = "cause")]
     pub causes: Vec<Cause>,
 }
@@ -297,15 +306,16 @@ impl Value {
     }
 }
 
-/// A suspected cause of a difference, with a run that changes it. What the change does to the value is
-/// computed ([`Moved`](crate::record::Moved)). One that reaches it is sufficient for the published number; it
-/// does not show that the authors' hosts had it.
+/// A suspected cause of a difference, with a run that changes the cause. The effect of the change on the
+/// value is computed ([`Moved`](crate::record::Moved)). A change with which the value holds is sufficient for
+/// the published number; it does not show that the authors' hosts had this cause.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cause {
-    /// All that the run changes: "without a pacing margin"; with two changes at once, both.
+    /// Everything that the run changes: "without a pacing margin"; if it makes two changes at once, both of
+    /// them.
     pub what: String,
-    /// The value under that change.
+    /// The measure of the value in the run with that change.
     pub measure: Measure,
 }
 
@@ -313,46 +323,48 @@ pub struct Cause {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The sentence.
+    /// The sentence of the paper.
     pub quote: String,
-    /// Why there is no check.
+    /// Reason why no check tests the claim.
     pub why: String,
 }
 
-/// A relation that makes the shape.
+/// A shape: a relation between measures, or the course of a measure along a sweep.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
     /// The claim: "the 10 ms flow's share falls as the other's RTT grows".
     pub what: String,
-    /// The sentence of the paper that states it, or "picture: " and what the figure shows. A shape has a
-    /// quote or is [`ours`](Self::ours).
+    /// The sentence of the paper that states the shape, or "picture: " and what the figure shows. A shape has
+    /// a quote or is [`ours`](Self::ours).
     #[serde(default)]
     pub quote: String,
-    /// Our own prediction, question or bound: no sentence and no picture of the paper states it. It is shown,
-    /// and never counted as the paper's.
+    /// Whether the shape is our own prediction, question or bound, which no sentence and no picture of the
+    /// paper states. Such a shape is shown, but never counted as the paper's.
     #[serde(default)]
     pub ours: bool,
-    /// Why it cannot fail, if it cannot: it is shown, and never counted.
+    /// Reason why the check cannot fail; empty if it can. Such a check is shown, but never counted.
     #[serde(default)]
     pub by_construction: String,
-    /// The left side of a relation...
+    /// The left side of the relation.
     pub measure: Measure,
-    /// ...and how it compares...
+    /// The relation of the left side to the right side.
     #[serde(default)]
     pub is: Is,
-    /// ...to this measure...
+    /// The measure of the right side; without it the right side is `factor` alone.
     pub than: Option<Measure>,
-    /// ...times this, or to this alone when there is no such measure.
+    /// Factor on the right side.
     #[serde(default = "unit")]
     pub factor: f64,
-    /// Of the right side; of the mean of all, for [`Along::Level`]. Bounds and directions have none.
+    /// Tolerance as a part of the right side; for [`Along::Level`], of the mean of all points. Bounds and
+    /// directions have no tolerance.
     #[serde(default)]
     pub tolerance_ratio: f64,
-    /// Why the tolerance is so large: "the paper draws both lines as one". Every tolerance has a reason.
+    /// Reason for the tolerance: "the paper draws both lines as one". Every tolerance has a reason.
     #[serde(default)]
     pub tolerance_why: String,
-    /// In place of a relation: `measure`, without `at`, along the run's whole sweep.
+    /// The course of `measure`, which then has no `at`, along the run's whole sweep. It replaces the
+    /// relation.
     pub along: Option<Along>,
 }
 
@@ -360,122 +372,124 @@ fn unit() -> f64 {
     1.0
 }
 
-/// What a measure does along a sweep.
+/// The course of a measure along a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Along {
-    /// From each point to the next it grows or stays, and it ends higher than it begins.
+    /// The measure does not fall from any point to the next, and is higher at the end than at the beginning.
     Rises,
-    /// From each point to the next it falls or stays, and it ends lower than it begins.
+    /// The measure does not rise from any point to the next, and is lower at the end than at the beginning.
     Falls,
-    /// Every point is within `tolerance_ratio` of the mean of all.
+    /// Every point is within `tolerance_ratio` of the mean of all points.
     Level,
 }
 
-/// A picture.
+/// A picture of a figure.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
-    /// Above it.
+    /// Title above the picture.
     #[serde(default)]
     pub title: String,
-    /// What is on it.
+    /// Kind of the picture.
     pub kind: Kind,
-    /// Axes, with units.
+    /// Title of the horizontal axis, with its unit.
     pub x: String,
-    /// The vertical one.
+    /// Title of the vertical axis, with its unit.
     pub y: String,
-    /// Logarithmic axes.
+    /// Whether the horizontal axis is logarithmic.
     #[serde(default)]
     pub log_x: bool,
-    /// The vertical one.
+    /// Whether the vertical axis is logarithmic.
     #[serde(default)]
     pub log_y: bool,
-    /// For [`Kind::Time`]: seconds shown; both 0: all.
+    /// Begin of the shown time for [`Kind::Time`], seconds. If begin and end are 0, all of the time is shown.
     #[serde(default)]
     pub from_s: f64,
-    /// Up to here.
+    /// End of the shown time, seconds.
     #[serde(default)]
     pub to_s: f64,
-    /// In the order of the paper's legend.
+    /// The lines, in the order of the paper's legend.
     #[serde(rename = "line")]
     pub lines: Vec<Line>,
 }
 
 impl Line {
-    /// Whether it is a reference with published points: a line through them, and its measure is not drawn.
+    /// Whether the line is a reference with published points: these points are drawn as the line, and the
+    /// measure is not drawn.
     pub(crate) fn is_drawn_as_published(&self) -> bool {
         self.reference && !self.published.is_empty()
     }
 
-    /// Whether it is the phase of an algorithm. Phases have no height: a picture over time marks the changes
-    /// of state.
+    /// Whether the line shows the phase of an algorithm. Phases have no height: a picture over time marks the
+    /// changes of state.
     pub(crate) fn is_phase(&self) -> bool {
         self.measure.of.ends_with(".phase")
     }
 }
 
-/// What a picture shows.
+/// Kind of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A number of each point of a sweep, with its interval over seeds.
+    /// A number for each point of a sweep, with its interval over seeds.
     Sweep,
-    /// A series over time, of the first seed.
+    /// A series over time, from the first seed.
     Time,
-    /// A bar per line, beside the published one.
+    /// A bar for each line, beside the published value.
     Bars,
-    /// One series against another, both of the first seed: `of` upwards, `against` to the right.
+    /// One series against another, both from the first seed: `of` on the vertical axis, `against` on the
+    /// horizontal one.
     Phase,
-    /// The part of the runs, sweep points or seeds that are at or below a value.
+    /// A cumulative distribution: the part of the runs, sweep points or seeds that are at or below a value.
     Cdf,
 }
 
-/// A line, or a group of bars.
+/// A line of a picture, or a group of its bars.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// In the legend.
+    /// Label in the legend.
     pub label: String,
-    /// What it shows.
+    /// The measure that the line shows.
     pub measure: Measure,
-    /// For [`Kind::Phase`], the path of the series to the right.
+    /// Path of the series on the horizontal axis, for [`Kind::Phase`].
     #[serde(default)]
     pub against: String,
-    /// What the paper shows there: `[x, y]`, as far as its text says.
+    /// Published points, `[x, y]`, as far as the text of the paper gives them.
     #[serde(default)]
     pub published: Vec<[f64; 2]>,
-    /// A curve to compare with rather than a measurement: drawn dashed.
+    /// Whether the line is a curve for comparison, not a measurement; it is drawn dashed.
     #[serde(default)]
     pub reference: bool,
 }
 
-/// Beside all figures of a paper: `reproduction/PAPER/paper.toml`.
+/// A paper: what its file `reproduction/PAPER/paper.toml` says besides its figures.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// As printed.
+    /// Title of the paper, as printed.
     pub title: String,
-    /// Names and year: "Cardwell et al., 2016".
+    /// Names of the authors, and year: "Cardwell et al., 2016".
     pub authors: String,
-    /// Where it appeared, with an identifier.
+    /// Place of publication, with an identifier.
     pub published: String,
-    /// What it claims and what came of it here: two or three sentences, and what else is to be said in
-    /// further paragraphs.
+    /// Summary: what the paper claims and what our replication found, in two or three sentences; further
+    /// paragraphs may follow.
     pub about: String,
-    /// Its figures in the order of the paper. Other folders with a `figure.toml` follow, by name.
+    /// Names of the figures in the order of the paper. Other folders with a `figure.toml` follow, by name.
     pub figures: Vec<String>,
-    /// What is known of the paper's hosts and is no default.
+    /// Known settings of the paper's hosts that differ from the defaults.
     #[serde(default)]
     pub hosts: Hosts,
-    /// What the paper leaves open about the hosts and decides results: each figure is run and judged on each
-    /// base. None: only the defaults.
+    /// Settings of the hosts that the paper leaves open and that decide results: each figure is run and
+    /// judged on each base. Empty: only the defaults.
     #[serde(default, rename = "base")]
     pub bases: Vec<Base>,
 }
 
 impl Paper {
-    /// Its bases; where it declares none, the one that sets nothing. So there is at least one.
+    /// The bases of the paper; if it declares none, a single base without settings.
     #[must_use]
     pub fn bases_or_default(&self) -> Vec<Base> {
         if self.bases.is_empty() { vec![Base::default()] } else { self.bases.clone() }
@@ -486,35 +500,36 @@ impl Paper {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hosts {
-    /// How it is known.
+    /// The source of the settings.
     pub why: String,
-    /// `KEY=VALUE` as for `--set`, before those of a base and a run.
+    /// Settings `KEY=VALUE` as for `--set`; they apply before those of a base and a run.
     pub set: Vec<String>,
 }
 
 impl Hosts {
-    /// Whether it sets nothing.
+    /// Whether there is no setting.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
 }
 
-/// Settings of all simulated runs of a paper on one base. Models have no base; a table has one file for each.
+/// A base: settings of all simulated runs of a paper. Models have no base; a table has a file for each base.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Base {
-    /// One word: "single". That of a paper that declares none is empty.
+    /// Name of the base, one word: "single". It is empty in a paper that declares no base.
     pub name: String,
-    /// In a few words: "single packets".
+    /// Title of the base, a few words: "single packets".
     pub title: String,
-    /// Why the paper's hosts may have been like that: what it says, or what was usual at its time.
+    /// Reason why the paper's hosts may have had these settings: what the paper says, or what was usual at
+    /// its time.
     pub why: String,
-    /// `KEY=VALUE` as for `--set`, before those of a run, which therefore may keep to a value of its own. The
-    /// first base has none: it is the scenarios as they are.
+    /// Settings `KEY=VALUE` as for `--set`; they apply before those of a run, which may therefore override
+    /// them. The first base has no settings: it runs the scenarios as they are.
     #[serde(default)]
     pub set: Vec<String>,
 }
 
-/// The arguments of a model, from `KEY=VALUE`.
+/// Arguments of a model by name, from `KEY=VALUE`.
 pub type Arguments = BTreeMap<String, f64>;

@@ -1,5 +1,5 @@
-//! REPRODUCTION.md: how many checks of each paper hold, what the words mean, and every figure with its
-//! status. All of it is computed from records.
+//! The generated part of REPRODUCTION.md: how many checks of each paper hold, the meaning of the words, and
+//! every figure with its status. All of it is computed from records.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use crate::record::{Compared, Cost, Finding, Moved, PaperRecords, Record};
 use crate::tally::Counted;
 use crate::text::{self, cell};
 
-/// What the columns and the verdicts mean.
+/// Explanation of the columns and the verdicts.
 const WORDS: &str = include_str!("../assets/words.md");
 
-/// Everything between the page's marks.
+/// The text between the marks of the page.
 #[must_use]
 pub fn tables(papers: &[PaperRecords]) -> String {
     let mut page =
@@ -43,7 +43,7 @@ fn row(record: &Record) -> String {
     format!("| [{}]({link}) {} | {} |\n", record.id, cell(&record.figure.title), status.join("; "))
 }
 
-/// A row for each base and host of a paper.
+/// Appends the rows of a paper: one for each base and host.
 fn rows(of: &PaperRecords, page: &mut String) {
     let claims: usize = of.records.iter().map(|record| record.figure.claims.len()).sum();
     let figures = text::of(of.records.len() as u64, "figure");
@@ -69,24 +69,25 @@ fn rows(of: &PaperRecords, page: &mut String) {
     }
 }
 
-/// Published values of all papers. Each holds in the simulator, or is in one of `reached` to `untried`.
+/// Numbers of published values in all papers. Each value holds in the simulator, or is in one of `reached` to
+/// `untried`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     all: usize,
-    /// In the simulator, on at least one declared base.
+    /// Values that hold in the simulator, on at least one declared base.
     hold: usize,
-    /// Not in the simulator, but with real flows on at least one declared base.
+    /// Values that do not hold in the simulator, but with real flows on at least one declared base.
     hold_real: usize,
-    /// That the paper states in words, and those of them that hold in the simulator.
+    /// Values that the paper states in words, and the number of them that hold in the simulator.
     in_words: usize,
     hold_in_words: usize,
     reached: usize,
     towards: usize,
-    /// Causes were tried, and none moves it nearer.
+    /// Values for which causes were tried, none of which moves the value nearer to the published one.
     unmoved: usize,
-    /// No cause was tried.
+    /// Values for which no cause was tried.
     untried: usize,
-    /// Changes of causes, each counted per base, by [`Moved`].
+    /// Changes of causes by [`Moved`]; a change counts once for each base.
     tries: [usize; 4],
 }
 
@@ -152,7 +153,7 @@ impl Counts {
     }
 }
 
-/// Commits of the programs that measured, and what it cost.
+/// Text with the commits of the programs that measured, and the cost of the runs.
 fn provenance<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     let costs: Vec<&Cost> = records.flat_map(|record| &record.measured).map(|of| &of.cost).collect();
     let mut commits: Vec<String> = costs.iter().map(|cost| format!("`{}`", cost.commit)).collect();

@@ -1,11 +1,11 @@
-//! Whether what we measure is what the paper reports.
+//! Judgement of a check: whether our measurement agrees with what the paper reports.
 //!
-//! A check holds only if the whole 95 % confidence interval of ours agrees with it, and is contradicted only
-//! if no point of the interval does. The whole interval must lie within a tolerance, not only the mean: where
-//! seeds differ by more than the tolerance, no mean is close enough, and more seeds are needed. Two sides
-//! differ by the gap between their intervals. A number of one run has no interval and decides nothing; one of
-//! equations is exact. Findings follow from recorded means, so that a rule or a tolerance may change without
-//! a new run.
+//! A check holds only if the whole 95 % confidence interval of our measure agrees with it, and is
+//! contradicted only if no point of the interval does. The whole interval must lie within a tolerance, not
+//! only the mean: where seeds differ by more than the tolerance, no mean is close enough, and more seeds are
+//! needed. Two sides differ by the gap between their intervals. A number from one run has no interval and
+//! decides nothing; a number from equations is exact. Findings follow from recorded means, so that a rule or
+//! a tolerance may change without a new run.
 
 use fairpace_scenario::Target;
 
@@ -16,16 +16,17 @@ use crate::tally::Counted;
 
 mod causes;
 
-/// Of the larger side: two numbers that are written the same in decimals may differ by so much in binary.
+/// Tolerance for binary numbers, as a part of the larger side: two numbers with equal decimals may differ by
+/// this much.
 const EPSILON: f64 = 1e-9;
 
-/// What a number has to show.
+/// The rule by which a number is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// Its interval counts.
+    /// The interval of the number is judged.
     Interval,
-    /// Its mean counts: the quick version has one seed, and so no interval. It guards findings and makes
-    /// none.
+    /// The mean of the number is judged. The quick version has one seed, and so no interval. It confirms
+    /// recorded findings and makes no new ones.
     Mean,
 }
 
@@ -36,7 +37,7 @@ pub(crate) fn numbers(outcomes: &Outcomes<'_>, on: Target) -> (Vec<Compared>, Ve
     (values, shapes.iter().map(|shape| hold(outcomes, on, shape)).collect())
 }
 
-/// Sets all findings, and the verdict to which they come.
+/// Sets the finding of each check, and the verdict on the figure.
 pub(crate) fn find(figure: &Figure, rule: Rule, measured: &mut Measured) {
     for (value, compared) in figure.values.iter().zip(&mut measured.values) {
         compared.finding = of_value(figure, rule, value, &compared.numbers);
@@ -84,8 +85,8 @@ fn hold(outcomes: &Outcomes<'_>, on: Target, shape: &Shape) -> Compared {
     Compared { numbers: measured.unwrap_or_default(), ..Compared::default() }
 }
 
-/// The sides of a relation that have a mean, and whether no seed lacks a value; `None`: a side was not run
-/// here.
+/// The sides of a relation that have a mean, and whether every seed has a value; `None` if a side was not run
+/// in this place.
 fn sides(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<Numbers> {
     let left = outcomes.measure(&shape.measure)?;
     let right = match &shape.than {
@@ -104,7 +105,7 @@ fn sides(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<Numbers> {
     Some(Numbers { ours, complete: left.complete && right.complete })
 }
 
-/// The means of all points that were run, in order.
+/// The means of all points that were run, in the order of the sweep.
 fn points(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<Numbers> {
     let (_, run) = outcomes.run(&shape.measure.run)?;
     let points = run.points().iter();
@@ -116,7 +117,7 @@ fn points(outcomes: &Outcomes<'_>, shape: &Shape) -> Option<Numbers> {
     enough.then_some(Numbers { ours, complete })
 }
 
-/// Where a number lies.
+/// The interval in which a number lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Span {
     low: f64,
@@ -124,7 +125,8 @@ struct Span {
 }
 
 impl Span {
-    /// `None`: it has no interval, and the rule asks for one. What has no runs is a constant.
+    /// The interval of a mean; `None` if it has none and the rule asks for one. A mean without runs is a
+    /// constant.
     fn of(mean: Mean, rule: Rule, exact: bool) -> Option<Self> {
         let half = match rule {
             Rule::Mean => 0.0,
@@ -134,7 +136,7 @@ impl Span {
         Some(Self { low: mean.mean - half, high: mean.mean + half })
     }
 
-    /// Of the difference of two numbers.
+    /// The interval of the difference of two numbers.
     fn minus(self, other: Self) -> Self {
         Self { low: self.low - other.high, high: self.high - other.low }
     }
@@ -144,7 +146,8 @@ impl Span {
     }
 }
 
-/// A check without a value in some seed is open, without any it is contradicted: what should be there is not.
+/// The finding for a check without a value in some seeds: open, or contradicted if no seed has a value,
+/// because the value should exist.
 fn without(complete: bool, some: bool) -> Option<Finding> {
     match (complete, some) {
         (true, false) => Some(Finding::NotMeasured),
@@ -164,7 +167,7 @@ fn of_value(figure: &Figure, rule: Rule, value: &Value, numbers: &Numbers) -> Fi
     ours.map_or(Finding::Open, |ours| beside_published(value, ours))
 }
 
-/// Whether a number agrees with what is published.
+/// The finding of a published value: whether our number agrees with it.
 fn beside_published(value: &Value, ours: Span) -> Finding {
     let published = Span { low: value.published, high: value.published };
     relation(value.is, ours, published, value.room())
@@ -197,7 +200,7 @@ fn of_shape(figure: &Figure, rule: Rule, shape: &Shape, numbers: &Numbers) -> Fi
     }
 }
 
-/// Sides that are not numbers stand in no relation.
+/// The finding of a relation between two numbers. Sides that are not numbers contradict every relation.
 fn relation(is: Is, left: Span, right: Span, tolerance: f64) -> Finding {
     let Span { low, high } = left.minus(right);
     let epsilon = EPSILON * left.largest().max(right.largest());
@@ -219,7 +222,8 @@ fn relation(is: Is, left: Span, right: Span, tolerance: f64) -> Finding {
     }
 }
 
-/// Whether numbers go that way. What rises must also end higher than it begins.
+/// The finding of a course along a sweep: whether the numbers rise, fall or stay level. Numbers that rise
+/// must also end higher than they begin.
 fn goes(along: Along, points: &[Span], mean: f64, tolerance_ratio: f64) -> Finding {
     let [Some(first), Some(last)] = [points.first(), points.last()] else { return Finding::Contradicted };
     let steps = |is| points.windows(2).map(move |pair| relation(is, pair[1], pair[0], 0.0));

@@ -1,6 +1,7 @@
-//! Records on disk: `reproduction/results/PAPER/FIGURE.json`. A record holds what cannot be recomputed: for
-//! each check its measured numbers, by a hash of the scenarios, the measure and the bound (`Keys`), and the
-//! curves of real flows. Words and simulated curves are never in it. No number in it is typed by hand.
+//! Records on disk: `reproduction/results/PAPER/FIGURE.json`. A record holds what cannot be recomputed: the
+//! measured numbers of each check, by a hash of the scenarios, the measure and the bound (`Keys`), and the
+//! curves of real flows. A record never contains texts of the figure or simulated curves. Programs write all
+//! of its numbers, never a person.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,14 +19,14 @@ use crate::plan::Plan;
 use crate::record::{Compared, Cost, Drawn, Measured, Numbers, Picture, Record, Tried, Verdict};
 use crate::sheet::Sheet;
 
-/// A place's measurements on disk.
+/// The measurements of a place on disk.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     on: String,
     base: String,
     #[serde(flatten)]
     cost: Cost,
-    /// By [`Keys`].
+    /// Numbers of the checks, by [`Keys`].
     checks: BTreeMap<String, Numbers>,
     /// Lines of real flows, by [`Keys`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -57,7 +58,7 @@ impl Kept {
         }
     }
 
-    /// What of it is still of the figure; `None`: nothing.
+    /// The measurements that still belong to the figure; `None` if there are none.
     fn measured(self, figure: &Figure, on: Target, keys: &Keys) -> Option<Measured> {
         let numbers = |key: &String| self.checks.get(key).cloned().unwrap_or_default();
         let value = |(key, causes): &(String, Vec<String>)| Compared {
@@ -86,11 +87,11 @@ impl Kept {
 }
 
 impl Record {
-    /// What is on record of the figure as its file is now. A number of another scenario, measure or bound is
+    /// Loads the record of the figure as its file is now. A number of another scenario, measure or bound is
     /// left out.
     ///
     /// # Errors
-    /// The record cannot be read, or a scenario of the figure is wrong.
+    /// Returns an error if the record cannot be read, or if a scenario of the figure is wrong.
     pub fn load(root: &Path, sheet: &Sheet) -> Result<Self, Failure> {
         let mut record = Self::blank(sheet);
         for kept in kept(root, sheet)? {
@@ -104,10 +105,10 @@ impl Record {
         Ok(record)
     }
 
-    /// Puts the record in its place, without numbers of other scenarios, measures or bounds.
+    /// Stores the record, without numbers of other scenarios, measures or bounds.
     ///
     /// # Errors
-    /// It cannot be written, or a scenario of the figure is wrong.
+    /// Returns an error if the record cannot be written, or if a scenario of the figure is wrong.
     pub fn store(&self, root: &Path, sheet: &Sheet) -> Result<(), Failure> {
         let mut all = Vec::new();
         for measured in &self.measured {
@@ -121,16 +122,16 @@ impl Record {
     }
 }
 
-/// Where a figure's record lies.
+/// Path of the record of a figure.
 #[must_use]
 pub fn path(root: &Path, sheet: &Sheet) -> PathBuf {
     root.join(RESULTS).join(&sheet.paper).join(format!("{}.json", sheet.id))
 }
 
-/// Numbers on disk that are of no check of the figure any more, and lines of no picture.
+/// Number of entries on disk that belong to no check and no picture of the figure any more.
 ///
 /// # Errors
-/// As [`Record::load`].
+/// Returns the errors of [`Record::load`].
 pub fn stale(root: &Path, sheet: &Sheet) -> Result<usize, Failure> {
     let on_disk: usize = kept(root, sheet)?.iter().map(|kept| kept.checks.len() + kept.curves.len()).sum();
     let record = Record::load(root, sheet)?;
@@ -154,7 +155,8 @@ fn kept(root: &Path, sheet: &Sheet) -> Result<Vec<Kept>, Failure> {
     }
 }
 
-/// JSON with a line for each number of a check and each curve, so that a change is seen as small as it is.
+/// JSON with a line for each number of a check and each curve, so that a small change gives a small
+/// difference of the file.
 fn lines(all: &[Kept]) -> serde_json::Result<String> {
     let mut out = String::from("[");
     for (index, kept) in all.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What identifies a number on record: a hash of the scenarios, models or tables behind it, of the measure
-//! and, for a check, of the bound. Names of runs, titles, sources and prose are not in it.
+//! Keys of recorded numbers. A key is a hash of the scenarios, models or tables behind the number, of the
+//! measure and, for a check, of the bound. Names of runs, titles, sources and prose do not change it.
 
 use std::collections::HashMap;
 
@@ -9,21 +9,21 @@ use crate::figure::{Figure, Line, Measure, Plot, Shape, Value};
 use crate::plan::Plan;
 use crate::sheet::Sheet;
 
-/// Hexadecimal digits of a key: a figure has a few hundred of them.
+/// Hexadecimal digits of a key. A figure has a few hundred keys.
 const DIGITS: usize = 16;
 
 /// The keys of all numbers of a figure in one place.
 pub(crate) struct Keys {
-    /// Of each value, and of each of its causes.
+    /// Key of each value, and of each of its causes.
     pub(crate) values: Vec<(String, Vec<String>)>,
-    /// Of each relation, which has no causes.
+    /// Key of each relation; relations have no causes.
     pub(crate) shapes: Vec<(String, Vec<String>)>,
-    /// Of each line of each plot.
+    /// Keys of each line of each plot.
     pub(crate) plots: Vec<Vec<String>>,
 }
 
 impl Keys {
-    /// The keys of what `plan` measures.
+    /// The keys of the numbers that `plan` measures.
     pub(crate) fn of(sheet: &Sheet, plan: &Plan) -> Self {
         let figure = &sheet.figure;
         let cases = plan.cases.iter().map(|case| ((case.run, case.point), case.source.identity(hex)));
@@ -40,10 +40,10 @@ fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The runs of a figure, by what they run.
+/// The runs of a figure, by their scenarios.
 struct Cases<'a> {
     figure: &'a Figure,
-    /// By the numbers of run and point.
+    /// Identities of the sources, by the indices of run and point.
     identities: HashMap<(usize, usize), String>,
 }
 
@@ -74,7 +74,7 @@ impl Cases<'_> {
         hex(&sum.finalize())[..DIGITS].to_owned()
     }
 
-    /// Adds a measure; without a point of its own it is at `at`, or at all points.
+    /// Adds a measure to the hash; if the measure names no point, its point is `at`, or all points.
     fn add(&self, measure: &Measure, at: &str, sum: &mut Sha256) {
         let Measure { of, take, from_s, to_s, level, times, later_s, mean_s, median, over, plus, .. } =
             measure;

@@ -11,7 +11,7 @@ use crate::figure::{Figure, Paper};
 use crate::runs;
 use crate::sheet::{Sheet, WHERE, parse};
 
-/// The papers, in the order of their years; what their authors left open comes last.
+/// The folders of the papers, in the order of their years; the open questions come last.
 pub const PAPERS: [&str; 6] = [
     "bbr-cardwell2016",
     "bbq-ma2017",
@@ -21,27 +21,28 @@ pub const PAPERS: [&str; 6] = [
     QUESTIONS,
 ];
 
-/// The folder of what the authors left open: each of its figures is a question.
+/// The folder of open questions, which the authors of the papers did not answer: each of its figures is a
+/// question.
 pub const QUESTIONS: &str = "open-questions";
 
-/// Where figures' results lie, beside the papers.
+/// Name of the folder with the results of figures, beside the folders of papers.
 pub const RESULTS: &str = "results";
 
-/// A paper as its folder has it.
+/// A paper, as read from its folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Folder {
-    /// Its name: "bbq-ma2017".
+    /// Name of the folder: "bbq-ma2017".
     pub id: String,
-    /// What `paper.toml` says.
+    /// The content of `paper.toml`.
     pub paper: Paper,
-    /// Its figures, in the order that `paper.toml` names.
+    /// The figures, in the order of `paper.toml`.
     pub sheets: Vec<Sheet>,
 }
 
-/// Reads all papers that are there.
+/// Reads all papers that exist below `root`.
 ///
 /// # Errors
-/// Everything that is wrong with the files of the first wrong paper or figure, each with its place.
+/// Returns the problems of the first wrong paper or figure, each with its place.
 pub fn papers(root: &Path) -> Result<Vec<Folder>, Invalid> {
     let dirs = directories(root)?;
     let strange = dirs.iter().find(|dir| *dir != RESULTS && !PAPERS.contains(&dir.as_str()));
@@ -91,7 +92,7 @@ fn sheet(dir: &Path, of: &str, id: &str, paper: &Paper) -> Result<Sheet, Invalid
     Ok(sheet)
 }
 
-/// Names of the folders in a folder, sorted; hidden ones left out.
+/// Names of the subfolders of a folder, sorted, without hidden ones.
 fn directories(dir: &Path) -> Result<Vec<String>, Invalid> {
     let unreadable = |error: std::io::Error| {
         let help = "run it at the top of a checkout of Fairpace, or name the folder with --dir";

@@ -1,4 +1,4 @@
-//! From finished runs to the numbers that a figure asks for.
+//! The numbers that a figure asks for, computed from finished runs.
 
 use fairpace_results::{Estimate, Run};
 use fairpace_scenario::Scenario;
@@ -9,50 +9,50 @@ use crate::plan::Case;
 use crate::record::{Mean, Numbers};
 pub use crate::source::Gave;
 
-/// Significant digits of what is recorded: more than any of it bears.
+/// Significant digits of a recorded number: more than its uncertainty allows.
 const DIGITS: usize = 5;
 
-/// A finished [`Case`].
+/// The outcome of a [`Case`] that has finished.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Index into [`Figure::runs`].
     pub run: usize,
-    /// Index of the point; 0 without a sweep.
+    /// Index of the sweep point; 0 without a sweep.
     pub point: usize,
-    /// Its numbers.
+    /// The results of the run.
     pub gave: Gave,
 }
 
 impl Case {
-    /// What it gave. `run` finds the finished run of a scenario.
+    /// The outcome of this case. `run` finds the finished run of a scenario.
     ///
     /// # Errors
-    /// A run is missing, or a model refuses its arguments: a message.
+    /// Returns a message if a run is missing, or if a model refuses its arguments.
     pub fn outcome(&self, run: impl Fn(&Scenario) -> Option<Run>) -> Result<Outcome, String> {
         Ok(Outcome { run: self.run, point: self.point, gave: self.source.gave(run)? })
     }
 }
 
-/// All that a place has of a figure.
+/// All outcomes of a figure in one place.
 #[derive(Debug, Clone, Copy)]
 pub struct Outcomes<'a> {
-    /// Whose.
+    /// The figure.
     pub figure: &'a Figure,
-    /// What there is.
+    /// The outcomes that exist.
     pub all: &'a [Outcome],
 }
 
 /// A measure over its seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Measurement {
-    /// Of the seeds that have a value; `None`: none has.
+    /// Mean of the seeds that have a value; `None` if no seed has one.
     pub(crate) mean: Option<Mean>,
-    /// Every seed has one.
+    /// Whether every seed has a value.
     pub(crate) complete: bool,
 }
 
 impl Measurement {
-    /// As it is recorded.
+    /// The numbers as they are recorded.
     pub(crate) fn numbers(self) -> Numbers {
         Numbers { ours: self.mean.into_iter().collect(), complete: self.complete }
     }
@@ -66,7 +66,7 @@ impl Measurement {
         Self { mean, complete: !values.is_empty() && values.iter().all(|value| value.is_finite()) }
     }
 
-    /// The same with the middle value and an interval of at least 95 % by ranks, which needs no distribution
+    /// The measurement with the median and an interval of at least 95 % by ranks, which needs no distribution
     /// (Hahn and Meeker, 1991, section 5.2): a value is below the median as often as a coin shows heads.
     fn of_middle(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
@@ -81,10 +81,10 @@ impl Measurement {
     }
 }
 
-/// The rank, from either end, of the values that end the 95 % interval of a median of `n`; `None`: there are
-/// too few.
+/// The rank, counted from either end, of the values that bound the 95 % interval of a median of `n` values;
+/// `None` if there are too few values.
 fn outside(n: usize) -> Option<usize> {
-    /// Chance that the median is beyond one end.
+    /// Probability that the median is beyond one end of the interval.
     const ONE_SIDE: f64 = 0.025;
     // of n coins: the chance of i heads, and of at most i
     let (mut exactly, mut at_most, mut rank) = (0.5_f64.powi(i32::try_from(n).ok()?), 0.0, 0);
@@ -97,12 +97,12 @@ fn outside(n: usize) -> Option<usize> {
 }
 
 impl<'a> Outcomes<'a> {
-    /// The run's number and plan.
+    /// Index and plan of the run of this name.
     pub(crate) fn run(&self, name: &str) -> Option<(usize, &'a RunPlan)> {
         self.figure.runs.iter().enumerate().find(|(_, run)| run.name == name)
     }
 
-    /// What a run gave at a point; `None`: it was not run there.
+    /// The results of a run at a point; `None` if it was not run in this place.
     pub(crate) fn at(&self, name: &str, at: &str) -> Option<&'a Gave> {
         let (index, run) = self.run(name)?;
         let point = match &run.sweep {
@@ -112,7 +112,7 @@ impl<'a> Outcomes<'a> {
         self.all.iter().find(|of| of.run == index && of.point == point).map(|outcome| &outcome.gave)
     }
 
-    /// Whether what it needs was run here, and not only computed.
+    /// Whether the runs that the measure needs were made in this place, and not only computed by models.
     pub(crate) fn ran(&self, measure: &Measure) -> bool {
         let is_run = |outcome: &Outcome| !outcome.gave.runs().is_empty();
         let number = self.run(&measure.run).map(|(number, _)| number);
@@ -120,19 +120,19 @@ impl<'a> Outcomes<'a> {
             || measure.parts().any(|part| self.ran(part))
     }
 
-    /// The measure at its own point.
+    /// The measure at the point that it names.
     pub(crate) fn measure(&self, measure: &Measure) -> Option<Measurement> {
         self.measure_at(measure, &measure.at)
     }
 
-    /// The measure at a point; `None`: it was not run there.
+    /// The measure at a point; `None` if the point was not run in this place.
     pub(crate) fn measure_at(&self, measure: &Measure, at: &str) -> Option<Measurement> {
         let over_seeds = if measure.median { Measurement::of_middle } else { Measurement::of };
         self.values(measure, at).map(|values| over_seeds(&values))
     }
 
-    /// The measure's value of each seed; NaN where there is none. `None`: it was not run there, or a table
-    /// has no row of it yet.
+    /// The value of the measure for each seed; NaN if a seed has none. `None` if the run was not made in this
+    /// place, or if a table has no row of it yet.
     pub(crate) fn values(&self, measure: &Measure, at: &str) -> Option<Vec<f64>> {
         let mut values: Vec<f64> = match self.at(&measure.run, at)? {
             Gave::Runs(runs) => runs.iter().map(|run| of_run(measure, run)).collect(),
@@ -158,8 +158,8 @@ impl<'a> Outcomes<'a> {
     }
 }
 
-/// Seed by seed, as far as both sides have seeds, so that the spread of both is in the interval. A single
-/// number, such as that of equations, divides all.
+/// Divides values seed by seed, for the seeds that both sides have, so that the interval contains the spread
+/// of both. A single divisor, such as a result of equations, divides all values.
 fn divided(values: &[f64], by: &[f64]) -> Vec<f64> {
     let over = |value: f64, by: f64| if (value / by).is_finite() { value / by } else { f64::NAN };
     match by {
@@ -168,7 +168,7 @@ fn divided(values: &[f64], by: &[f64]) -> Vec<f64> {
     }
 }
 
-/// The measure of a single run; NaN where there is none.
+/// The measure of a single run; NaN if the run has no value.
 pub(crate) fn number(measure: &Measure, run: &Run) -> f64 {
     let over = measure.over.as_ref().map_or(1.0, |over| number(over, run));
     of_run(measure, run) * measure.times.unwrap_or(1.0) / over
@@ -194,7 +194,7 @@ fn of_model(measure: &Measure, output: &crate::models::Output) -> f64 {
     }
 }
 
-/// One number of a series: of its points from `from_s` to `to_s` that have a value.
+/// Reduces a series to one number, from its points between `from_s` and `to_s` that have a value.
 fn taken(measure: &Measure, take: Take, points: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let (from_s, to_s) = (measure.from_s, measure.to_s);
     let points = points.filter(|(t_s, y)| y.is_finite() && within(*t_s, from_s, to_s));
@@ -217,10 +217,11 @@ fn taken(measure: &Measure, take: Take, points: impl Iterator<Item = (f64, f64)>
     }
 }
 
-/// Times nearer than this are the same: ends of intervals are sums of rounded numbers.
+/// Times that differ by less than this are equal, seconds: ends of intervals are sums of rounded numbers.
 pub(crate) const NEAR_S: f64 = 1e-9;
 
-/// Whether a point counts. A point stands for the interval that ends there, so that one at `from_s` does not.
+/// Whether a point of a series counts. A point stands for the interval that ends there, so that a point at
+/// `from_s` does not count.
 pub(crate) fn within(t_s: f64, from_s: f64, to_s: f64) -> bool {
     let begun = from_s == 0.0 || t_s > from_s + NEAR_S;
     begun && (to_s == 0.0 || t_s <= to_s + NEAR_S)
@@ -238,7 +239,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     if values.len() % 2 == 1 { Some(upper) } else { Some((values[middle - 1] + upper) / 2.0) }
 }
 
-/// As it is recorded.
+/// Rounds a number to the digits that are recorded.
 pub(crate) fn round(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return if x == 0.0 { 0.0 } else { x };

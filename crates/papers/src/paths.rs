@@ -1,8 +1,8 @@
 //! Paths of measures: `flow.short.goodput_mbps`, `link.bottleneck.queue_delay_ms`, `jain`, `model.goodput`,
 //! `table.jain`.
 //!
-//! Where a path means several flows or links, what adds up is added up; of everything else the mean is
-//! taken, over those that have a value.
+//! Where a path names several flows or links, additive quantities are summed; of other quantities the mean is
+//! taken, over the flows or links that have a value.
 
 use std::collections::HashMap;
 
@@ -13,24 +13,24 @@ use fairpace_scenario::Scenario;
 use crate::figure::Measure;
 use crate::source::Planned;
 
-/// Columns of a flow's series.
+/// Columns in the series of a flow.
 const OF_FLOWS: &str = "goodput_mbps delivered_kb rtt_ms cwnd_pkts inflight_pkts pacing_mbps bw_mbps \
                         min_rtt_ms pacing_gain probe_alpha phase completion_ms";
-/// Columns of a link's series; a flow's name may follow the backlog's.
+/// Columns in the series of a link; the name of a flow may follow `backlog_kb`.
 const OF_LINKS: [&str; 3] = ["queue_delay_ms", "drops", "backlog_kb"];
-/// Of all flows: the goodput of the flow with the least, and with the most, over the mean.
+/// Metrics over all flows: the least, and the greatest, goodput of a flow over the mean goodput.
 const OF_MEAN: [&str; 2] = ["least_of_mean", "most_of_mean"];
-/// What several flows or links have together is the sum of what each has.
+/// Additive metrics: the number for several flows or links is the sum over them.
 const ADDED: &str = "goodput_mbps delivered_kb share sent_pkts retransmits dropped_pkts marked_pkts \
                      completions.began completions.completed drops early_drops lost marks cwnd_pkts \
                      inflight_pkts pacing_mbps bw_mbps backlog_kb";
 
-/// Whether a name is one of a list.
+/// Whether a name is in a list of names, which spaces separate.
 fn is_in(names: &str, name: &str) -> bool {
     names.split(' ').any(|known| known == name)
 }
 
-/// Names that paths may have: of flows, with their algorithms, and of links.
+/// Names that paths may use: of flows, with their algorithms, and of links.
 struct Names([Vec<(String, String)>; 2]);
 
 impl Names {
@@ -44,7 +44,7 @@ impl Names {
         self.0[part as usize].iter().map(|(name, _)| name.as_str())
     }
 
-    /// Indices of the flows or links that a selector means.
+    /// Indices of the flows or links that a selector names.
     fn select(&self, part: Part, selector: &str) -> Vec<usize> {
         let of = &self.0[part as usize];
         let (name, all) = (|index: usize| of[index].0.as_str(), 0..of.len());
@@ -73,7 +73,7 @@ enum Part {
     Link,
 }
 
-/// A path's flows or links and what is asked of them. Names may have dots.
+/// Splits a path into the flows or links that it names and the metric. Names may contain dots.
 fn split<'p>(
     path: &'p str,
     names: &Names,
@@ -99,7 +99,7 @@ fn combined(what: &str, values: impl Iterator<Item = Option<f64>>) -> Option<f64
     (!values.is_empty()).then(|| sum / divisor)
 }
 
-/// A number of a summary; `None` if it has none there.
+/// The number of a summary at a path; `None` if the summary has no number there.
 pub(crate) fn number(path: &str, summary: &Summary) -> Option<f64> {
     if OF_MEAN.contains(&path) {
         let goodputs = summary.flows.iter().map(|flow| flow.goodput_mbps);
@@ -111,7 +111,7 @@ pub(crate) fn number(path: &str, summary: &Summary) -> Option<f64> {
     combined(what, values.into_iter())
 }
 
-/// What a path asks of flows or links, and the value of each; `None`: there is no such metric.
+/// The metric of a path, and its value for each flow or link; `None` if there is no such metric.
 fn metric<'p>(path: &'p str, summary: &Summary) -> Option<(&'p str, Vec<Option<f64>>)> {
     let names = Names::of(summary);
     let metrics: HashMap<String, Option<f64>> = metrics(summary).into_iter().collect();
@@ -128,7 +128,8 @@ fn metric<'p>(path: &'p str, summary: &Summary) -> Option<(&'p str, Vec<Option<f
     }
 }
 
-/// What a summary measures, the number of flows, the packets delivered, and the rates of the links.
+/// The metrics of a whole summary: its own, the number of flows, the packets delivered, and the rates of the
+/// links.
 fn metrics(summary: &Summary) -> Vec<(String, Option<f64>)> {
     let counts = [("flows", summary.flows.len() as f64), ("packets", summary.cost.data_packets as f64)];
     let counts = counts.map(|(name, count)| (name.to_owned(), Some(count)));
@@ -136,8 +137,8 @@ fn metrics(summary: &Summary) -> Vec<(String, Option<f64>)> {
     summary.metrics().into_iter().chain(counts).chain(rates).collect()
 }
 
-/// A series of a run, one value per point of its time; NaN where there is none. `None`: there is no such
-/// series.
+/// The series of a run at a path, one value for each point of its time; NaN if there is no value. `None` if
+/// there is no such series.
 pub(crate) fn series(path: &str, run: &Run) -> Option<Vec<f64>> {
     let names = Names::of(&run.summary);
     let (part, found, what) = split(path, &names, &|part, what| has_series(&names, part, what))?;
@@ -185,9 +186,9 @@ fn column(run: &Run, names: &Names, part: Part, index: usize, what: &str) -> Opt
     }
 }
 
-/// Goodput summed up: 1000 bytes from the start to the end of each interval.
+/// Data that was delivered from the start to the end of each interval, in units of 1000 bytes.
 fn delivered_kb(t_s: &[f64], goodput_mbps: &[f32]) -> Vec<f64> {
-    /// Kilobytes in a megabit.
+    /// Number of kilobytes in a megabit.
     const KB_PER_MBIT: f64 = 125.0;
     let (mut sum, mut began_s) = (0.0, 0.0);
     let intervals = t_s.iter().zip(goodput_mbps);
@@ -201,13 +202,13 @@ fn delivered_kb(t_s: &[f64], goodput_mbps: &[f32]) -> Vec<f64> {
         .collect()
 }
 
-/// The phase of a path `phase_ms.probe_bw_up`.
+/// The phase in a path such as `phase_ms.probe_bw_up`.
 fn phase(what: &str) -> Option<Phase> {
     let name = what.strip_prefix("phase_ms.")?;
     Phase::ALL.iter().copied().find(|phase| phase.name().eq_ignore_ascii_case(name))
 }
 
-/// At the end of each time in a phase the length of it, ms; NaN elsewhere.
+/// Length of each time in a phase, ms, at its end; NaN at other points.
 fn phase_ms(t_s: &[f64], phases: &[i8], phase: Phase) -> Vec<f64> {
     let is_in = |index: usize| phases.get(index) == Some(&(phase as i8));
     let mut began_s = 0.0;
@@ -221,9 +222,9 @@ fn phase_ms(t_s: &[f64], phases: &[i8], phase: Phase) -> Vec<f64> {
     (0..phases.len()).map(length_ms).collect()
 }
 
-/// How far the pacing gain is from 1 in PROBE_BW_UP and DOWN, and between them what it has last been there;
-/// NaN before the first. A cycle of Zhang et al. 2018 (section IV.C) has the gains 1 + alpha, 1 - alpha and
-/// 1, so that either phase shows alpha.
+/// Alpha of Zhang et al. 2018, section IV.C: the distance of the pacing gain from 1 in PROBE_BW_UP and DOWN,
+/// and in other phases its last value there; NaN before the first. A cycle has the gains 1 + alpha, 1 - alpha
+/// and 1, so that either phase shows alpha.
 fn probe_alpha(phase: &[i8], pacing_gain: &[f32]) -> Vec<f64> {
     let probes = [Phase::ProbeBwUp, Phase::ProbeBwDown].map(|phase| phase as i8);
     let mut alpha = f64::NAN;
@@ -238,7 +239,7 @@ fn probe_alpha(phase: &[i8], pacing_gain: &[f32]) -> Vec<f64> {
         .collect()
 }
 
-/// Whether the path leads to something, told before anything runs: what is wrong, and what to do.
+/// Checks, before the run, that the path of a measure exists. The error has a message and a help text.
 pub(crate) fn check(measure: &Measure, source: &Planned) -> Result<(), (String, String)> {
     let of = measure.of.as_str();
     match source {
@@ -299,7 +300,7 @@ fn check_scenario(of: &str, takes: bool, scenario: &Scenario) -> Result<(), (Str
     }
 }
 
-/// A summary with all of the scenario's names and no numbers.
+/// A summary with all names of the scenario and without numbers.
 fn blank(scenario: &Scenario) -> Summary {
     let flow = |flow: &fairpace_scenario::Flow| FlowSummary {
         name: flow.name.clone(),

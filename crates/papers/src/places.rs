@@ -1,11 +1,11 @@
-//! The places that measured a figure: each base in the simulator, and with real flows.
+//! The places that measured a figure: each base in the simulator, and each base with real flows.
 
 use fairpace_scenario::Target;
 
 use crate::figure::Base;
 use crate::record::{Measured, Record};
 
-/// A base and a host, with what they measured of a figure.
+/// A place: a base and a host, with the measurements of a figure.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) base: &'a Base,
@@ -14,7 +14,8 @@ pub(crate) struct Place<'a> {
 }
 
 impl Record {
-    /// Every base in the simulator, and with real flows where there are any.
+    /// Iterates over the places of a figure: every base in the simulator, and with real flows if there are
+    /// any.
     pub(crate) fn places(&self) -> impl Iterator<Item = Place<'_>> {
         let of = |base| {
             [Target::Simulator, Target::Testbed].map(|on| Place { base, on, measured: self.at(base, on) })
@@ -25,7 +26,7 @@ impl Record {
 }
 
 impl Place<'_> {
-    /// "simulator, TSO bursts".
+    /// Name of the place: "simulator, TSO bursts".
     pub(crate) fn name(&self) -> String {
         let host = if self.on == Target::Simulator { "simulator" } else { "real flows" };
         let comma = if self.base.title.is_empty() { "" } else { ", " };

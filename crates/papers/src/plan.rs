@@ -1,4 +1,4 @@
-//! What a figure runs: scenarios with their seeds, models with their arguments, tables with their filters.
+//! The plan of a figure: scenarios with their seeds, models with their arguments, tables with their filters.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -18,10 +18,10 @@ use crate::source::Planned;
 use crate::table::Rows;
 use crate::tables::Tables;
 
-/// All that a figure runs in one place.
+/// The plan of a figure in one place: everything that is run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Runs in the figure's order, each with its points in order.
+    /// The cases, in the figure's order of runs and points.
     pub cases: Vec<Case>,
 }
 
@@ -30,18 +30,19 @@ pub struct Plan {
 pub struct Case {
     /// Index into [`Figure::runs`].
     pub run: usize,
-    /// Index of the point; 0 without a sweep.
+    /// Index of the sweep point; 0 without a sweep.
     pub point: usize,
-    /// What it is.
+    /// The scenarios, model or table of the case.
     pub source: Planned,
 }
 
 impl Plan {
-    /// What `sheet` runs on a base there; `short`: its quick version. Empty if that place cannot show it, as
-    /// where a base sets a key that the testbed does not have.
+    /// Plans the runs of `sheet` on a base for a target; `short`: those of its quick version. The plan is
+    /// empty if the target cannot show the figure, for example because a base sets a key that the testbed
+    /// does not have.
     ///
     /// # Errors
-    /// What is wrong with its scenarios, arguments, or the paths of its measures.
+    /// Returns the problems of its scenarios, arguments, or the paths of its measures.
     pub fn of(sheet: &Sheet, base: &Base, target: Target, short: bool) -> Result<Self, Invalid> {
         let changes = Changes::of(sheet, base, target, short);
         let (mut cases, mut tables) = (Vec::new(), HashMap::new());
@@ -74,12 +75,12 @@ impl Plan {
         plan.with_paths(sheet, measures(&sheet.figure))
     }
 
-    /// All its scenarios, in order.
+    /// Iterates over all scenarios of the plan, in order.
     pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
         self.cases.iter().flat_map(|case| case.source.runs())
     }
 
-    /// SHA-256 over everything that it runs, in hex.
+    /// SHA-256 over everything that the plan runs, in hexadecimal digits.
     #[must_use]
     pub fn hash(&self) -> String {
         let mut sum = Sha256::new();
@@ -90,12 +91,12 @@ impl Plan {
         sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The first case of a run, whose scenario has the names of all.
+    /// The first case of a run. Its scenario has the same names as those of the other cases.
     fn first(&self, run: &str, figure: &Figure) -> Option<&Case> {
         self.cases.iter().find(|case| figure.runs.get(case.run).is_some_and(|plan| plan.name == run))
     }
 
-    /// The plan, if the paths of these measures lead to something in it. Each has its key in the file.
+    /// Returns the plan if the paths of these measures exist in it. Each measure has its key in the file.
     pub(crate) fn with_paths(
         self,
         sheet: &Sheet,
@@ -120,7 +121,7 @@ impl Plan {
     }
 }
 
-/// All measures of a figure, each with its key in the file.
+/// Iterates over all measures of a figure, each with its key in the file.
 fn measures(figure: &Figure) -> impl Iterator<Item = (String, Measure)> {
     let mut all = Vec::new();
     for (number, value) in (1..).zip(&figure.values) {
@@ -143,17 +144,17 @@ fn measures(figure: &Figure) -> impl Iterator<Item = (String, Measure)> {
     all.into_iter()
 }
 
-/// What the place and the quick version change.
+/// The changes that the target and the quick version make.
 struct Changes<'a> {
     runs: Vec<&'a [String]>,
     at: Vec<&'a [String]>,
-    /// Of the paper's hosts and the base: before those of a run.
+    /// Settings of the paper's hosts and of the base; they apply before those of a run.
     before: Vec<&'a String>,
-    /// After them.
+    /// Settings that apply after those of a run.
     sets: Vec<&'a String>,
-    /// In place of the runs' seeds.
+    /// Number of seeds in place of that of each run.
     seeds: Option<u32>,
-    /// Real flows can show it here.
+    /// Whether the target can show the figure.
     possible: bool,
     short: bool,
 }
@@ -178,8 +179,9 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Models and tables cost nothing, and what is measured may be compared to them. A run that is not in the
-    /// paper decides no verdict, so the quick version leaves it out, and real flows unless it is named.
+    /// Whether a run is part of the plan. Models and tables cost nothing, and measurements may be compared to
+    /// them. A run that is not in the paper decides no verdict, so the quick version leaves it out, and so do
+    /// real flows unless the figure names it.
     fn runs(&self, run: &RunPlan, costs: bool) -> bool {
         let named = |names: &&[String]| names.contains(&run.name);
         let meant = |names: &&[String]| names.is_empty() || named(names);
@@ -196,7 +198,7 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// Whether all that is wrong is that the testbed does not have what a base sets.
+/// Whether the only problem is that the testbed does not have a key that a base sets.
 fn lacks(base: &Base, wrong: &Invalid) -> bool {
     let of_base = |problem: &Problem| problem.kind == "not-on-target" && problem.file.ends_with("--set");
     // the first problem names the run that cannot be built
@@ -212,7 +214,7 @@ fn points(run: &RunPlan) -> impl Iterator<Item = (usize, Option<&Point>)> {
 struct Builder<'a> {
     sheet: &'a Sheet,
     target: Target,
-    /// Of the run or point.
+    /// Key of the run or point in the file.
     key: &'a str,
 }
 
@@ -259,7 +261,7 @@ impl Builder<'_> {
         each.collect()
     }
 
-    /// The run whose row `own` selects of a table, by the experiment that writes the table.
+    /// The run that makes the row of a table that `own` selects, from the experiment that writes the table.
     fn cell<'s>(
         &self,
         run: &RunPlan,
@@ -301,7 +303,7 @@ impl Builder<'_> {
     }
 }
 
-/// A model or a table; `tables` has those that were read.
+/// The source that is a model or a table; `tables` has the tables that were read before.
 fn other<'s>(
     sheet: &Sheet,
     base: &Base,

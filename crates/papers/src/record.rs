@@ -1,4 +1,4 @@
-//! What was measured of a figure, and what it says.
+//! The record of a figure: its measurements and their findings.
 
 use fairpace_scenario::Target;
 use serde::{Deserialize, Serialize};
@@ -6,77 +6,80 @@ use serde::{Deserialize, Serialize};
 use crate::figure::{Base, Figure, Kind, Paper};
 use crate::sheet::{Sheet, name_on};
 
-/// What the evidence says of one check.
+/// The finding of one check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
-    /// The whole confidence interval agrees with it.
+    /// The whole confidence interval agrees with the check.
     Holds,
-    /// The interval agrees in part, or there is none, since it is of one run: more runs would decide.
+    /// A part of the interval agrees, or there is no interval, since there was one run: more runs would
+    /// decide.
     Open,
-    /// No point of the interval agrees with it.
+    /// No point of the interval agrees with the check.
     Contradicted,
-    /// This place did not measure it.
+    /// This place did not measure the check.
     #[default]
     #[serde(rename = "not measured")]
     NotMeasured,
 }
 
-/// What came of a figure: of the values and shapes of the paper, without what is ours or cannot fail.
+/// The verdict on a figure, from the values and shapes of the paper. Our own shapes, and checks that cannot
+/// fail, do not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
-    /// All hold.
+    /// All checks hold.
     #[serde(rename = "replicated")]
     Replicated,
-    /// Some hold, but not all.
+    /// Some checks hold, but not all.
     #[serde(rename = "partly replicated")]
     Partly,
-    /// None holds.
+    /// No check holds.
     #[serde(rename = "not replicated")]
     Not,
-    /// There is none: what was measured is ours, or cannot fail.
+    /// There is no such check: the measured ones are our own, or cannot fail.
     #[serde(rename = "ours")]
     Ours,
-    /// Nothing was measured.
+    /// No check was measured.
     #[default]
     #[serde(rename = "not run")]
     NotRun,
 }
 
-/// What a change of a suspected cause did to a value. The order is that from the best explanation to none.
+/// The effect of a change of a suspected cause on a value, in order from the best explanation to none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moved {
-    /// With it the value holds.
+    /// With the change the value holds.
     Reaches,
-    /// The interval is apart from that without the change, and its mean nearer to the published value.
+    /// The interval does not overlap that without the change, and its mean is nearer to the published value.
     Towards,
-    /// The interval is apart, and its mean farther from the published value.
+    /// The interval does not overlap that without the change, and its mean is farther from the published
+    /// value.
     Away,
-    /// The intervals meet, or there is none.
+    /// The intervals overlap, or there is none.
     Unmoved,
-    /// This place did not measure it.
+    /// This place did not measure the change.
     #[default]
     NotMeasured,
 }
 
-/// A mean over seeds or repeats.
+/// A mean over seeds or repeats, with its interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mean {
-    /// Of how many.
+    /// Number of values.
     pub n: u32,
-    /// The mean itself; where the measure asks for it, the median.
+    /// The mean; the median if the measure asks for it.
     pub mean: f64,
-    /// Half of the mean's 95 % confidence interval (Student's t); `None` of one. Of a median, the way to the
-    /// farther end of its interval by ranks; `None` of fewer than six.
+    /// Half of the mean's 95 % confidence interval (Student's t); `None` for a single value. For a median,
+    /// the distance to the farther end of its interval by ranks; `None` for fewer than six values.
     pub half: Option<f64>,
 }
 
-/// The numbers of a check: of a value one; of a relation its sides, or each point along a sweep.
+/// The numbers of a check: one for a value; for a relation its sides, or each point along a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Numbers {
-    /// In order; empty: no seed has a value, or nothing was measured.
+    /// The numbers in order; empty if no seed has a value, or if the check was not measured.
     pub ours: Vec<Mean>,
-    /// No seed lacks a value.
+    /// Whether every seed has a value.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub complete: bool,
 }
@@ -92,48 +95,49 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Whether a place measured it, even if it found no value.
+    /// Whether a place measured the check, even if it found no value.
     pub(crate) fn is_measured(&self) -> bool {
         !self.ours.is_empty() || !self.complete
     }
 }
 
-/// A published value or a relation beside what was measured of it.
+/// A published value or a relation, with our measurements.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compared {
-    /// Ours: of a relation left and right side, or each point along a sweep.
+    /// Our numbers: one for a value; for a relation its left and right side, or each point along a sweep.
     pub numbers: Numbers,
-    /// What that says.
+    /// The finding that follows from the numbers.
     pub finding: Finding,
-    /// Of a value, runs that change a suspected cause, in the order of [`Value::causes`](crate::figure::Value::causes).
+    /// Effects of suspected causes on a value, in the order of
+    /// [`Value::causes`](crate::figure::Value::causes).
     pub tried: Vec<Tried>,
 }
 
 impl Compared {
-    /// Ours; `None`: there is none.
+    /// Our number for a published value; `None` if there is none.
     #[must_use]
     pub fn ours(&self) -> Option<Mean> {
         self.numbers.ours.first().copied()
     }
 }
 
-/// A published value under a change of a suspected cause.
+/// A published value in a run that changes a suspected cause.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tried {
-    /// Ours.
+    /// Our numbers with the change.
     pub numbers: Numbers,
-    /// What the change did.
+    /// The effect of the change.
     pub moved: Moved,
 }
 
-/// A drawn line: as many of each.
+/// A drawn line: x, y and half intervals of equal number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drawn {
-    /// Along the axis; for [`Kind::Bars`], empty.
+    /// Places along the horizontal axis; empty for [`Kind::Bars`].
     pub x: Vec<f64>,
-    /// `None` is a gap.
+    /// Values along the vertical axis; `None` is a gap.
     pub y: Vec<Option<f64>>,
-    /// Half of the interval over seeds, where there is one; empty: nowhere.
+    /// Half of the interval over seeds at each point that has one; empty if no point has one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub half: Vec<Option<f64>>,
 }
@@ -143,90 +147,90 @@ pub struct Drawn {
 pub struct Picture {
     /// Index into [`Figure::plots`].
     pub plot: usize,
-    /// As the plot says.
+    /// Kind of the picture, as the plot declares it.
     pub kind: Kind,
-    /// In the plot's order; empty ones were not measured.
+    /// The lines in the plot's order; a line that was not measured is empty.
     pub lines: Vec<Drawn>,
 }
 
-/// All that one place measured on one base.
+/// The measurements of a figure in one place on one base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Where; a model counts as the simulator.
+    /// The place: simulator or testbed; a model counts as the simulator.
     pub on: Target,
-    /// Name of the [`Base`]; empty, in a paper that declares none.
+    /// Name of the [`Base`]; empty in a paper that declares none.
     pub base: String,
-    /// What it took.
+    /// The cost of the measurements.
     pub cost: Cost,
-    /// What came of it.
+    /// The verdict on the figure.
     pub verdict: Verdict,
-    /// One per value of the figure, in its order.
+    /// The values of the figure, in the figure's order.
     pub values: Vec<Compared>,
-    /// One per relation.
+    /// The shapes of the figure, in the figure's order.
     pub shapes: Vec<Compared>,
-    /// Pictures; of the simulator only while its runs are kept.
+    /// The pictures; those of the simulator exist only while its runs are in the store.
     pub pictures: Vec<Picture>,
 }
 
 impl Measured {
-    /// Of its values, then of its shapes.
+    /// Iterates over the findings of the values, then of the shapes.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
         self.values.iter().map(|of| of.finding).chain(self.shapes.iter().map(|of| of.finding))
     }
 }
 
-/// Who measured, and what it took.
+/// The program that measured, and the cost of its runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Commit of the program that measured it.
+    /// Commit of the program that measured.
     pub commit: String,
-    /// SHA-256 over everything that was run, in hex.
+    /// SHA-256 over everything that was run, in hexadecimal digits.
     pub scenarios_hash: String,
-    /// Simulations or kernel runs.
+    /// Number of simulations or kernel runs.
     pub runs: u32,
-    /// Seconds of wall-clock time, and of CPU time, that they took.
+    /// Wall-clock time of the runs, seconds.
     pub wall_s: f64,
-    /// All threads.
+    /// CPU time of all threads of the runs, seconds.
     pub cpu_s: f64,
-    /// Data packets delivered.
+    /// Number of data packets delivered.
     pub packets: u64,
 }
 
-/// A figure with all that is known of it.
+/// The record of a figure: its file and all of its measurements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Folder of the paper.
     pub paper: String,
     /// Folder of the figure.
     pub id: String,
-    /// What it says.
+    /// The content of `figure.toml`.
     pub figure: Figure,
-    /// On what it is run: at least one.
+    /// The bases on which the figure is run: at least one.
     pub bases: Vec<Base>,
-    /// What was measured, at most once per base and place.
+    /// The measurements, at most one for each base and place.
     pub measured: Vec<Measured>,
 }
 
-/// A paper with its figures, as its page and the gallery show it.
+/// A paper with the records of its figures, for its page and the gallery.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaperRecords {
     /// Folder of the paper.
     pub id: String,
-    /// What `paper.toml` says.
+    /// The content of `paper.toml`.
     pub paper: Paper,
-    /// In the paper's order; one without measurements was not run.
+    /// The records in the paper's order; a record without measurements is of a figure that was not run.
     pub records: Vec<Record>,
 }
 
 impl Record {
-    /// A figure of which nothing was measured.
+    /// A record without measurements.
     #[must_use]
     pub fn blank(sheet: &Sheet) -> Self {
         let Sheet { paper, id, figure, bases, .. } = sheet.clone();
         Self { paper, id, figure, bases, measured: Vec::new() }
     }
 
-    /// Puts what was measured in the place of what the same place measured before on the same base.
+    /// Adds measurements; they replace those of the same place and base.
     pub fn add(&mut self, measured: Measured) {
         self.measured.retain(|other| (other.on, &other.base) != (measured.on, &measured.base));
         self.measured.push(measured);
@@ -234,19 +238,19 @@ impl Record {
         self.measured.sort_by_key(|of| (base(&of.base), of.on == Target::Testbed));
     }
 
-    /// What a place measured on a base.
+    /// The measurements of a place on a base.
     #[must_use]
     pub fn at(&self, base: &Base, on: Target) -> Option<&Measured> {
         self.measured.iter().find(|of| of.on == on && of.base == base.name)
     }
 
-    /// On which base it was measured.
+    /// The base of these measurements.
     #[must_use]
     pub fn base(&self, of: &Measured) -> Option<&Base> {
         self.bases.iter().find(|base| base.name == of.base)
     }
 
-    /// The verdict of the simulator on a base, or of the kernel where there is no other.
+    /// The verdict of the simulator on a base, or of the kernel if the simulator has none.
     #[must_use]
     pub fn verdict(&self, base: &Base) -> Verdict {
         let place = |on| self.at(base, on);
@@ -254,7 +258,7 @@ impl Record {
         measured.map_or(Verdict::NotRun, |measured| measured.verdict)
     }
 
-    /// As [`Sheet::name_on`].
+    /// Name of the figure on a base, as [`Sheet::name_on`] gives it.
     #[must_use]
     pub fn name_on(&self, base: &Base) -> String {
         name_on(&self.paper, &self.id, &self.bases, base)

@@ -1,4 +1,4 @@
-//! What a figure came to when it was run, and the findings of the quick versions, which CI holds against
+//! Results of a figure that was just run, and the findings of the quick versions, which CI compares with
 //! those on record in `reproduction/results/short.json`.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,8 @@ use crate::measure::{Outcome, Outcomes, round};
 use crate::record::{Cost, Finding, Measured, Verdict};
 use crate::sheet::Sheet;
 
-/// What one place says of a figure on a base. `scenarios_hash` is that of its plan, `commit` the program's.
+/// The measurements of a figure in one place on a base. `scenarios_hash` is the hash of its plan, `commit`
+/// that of the program.
 #[must_use]
 pub fn measured(
     sheet: &Sheet,
@@ -48,22 +49,22 @@ pub fn measured(
     measured
 }
 
-/// What the quick versions came to, by [`Sheet::name_on`].
+/// Results of the quick versions, by [`Sheet::name_on`].
 pub type Short = BTreeMap<String, Quick>;
 
-/// What came of a quick version, judged by means: [`Rule::Mean`].
+/// The result of a quick version, judged by means: [`Rule::Mean`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quick {
-    /// Of the figure.
+    /// The verdict on the figure.
     pub verdict: Verdict,
-    /// How many values and shapes were measured.
+    /// Number of values and shapes that were measured.
     pub measured: usize,
-    /// Which of them do not hold.
+    /// Names of the values and shapes that do not hold.
     pub fails: Vec<String>,
 }
 
 impl Quick {
-    /// Of a figure that was just run.
+    /// The result of a figure that was just run.
     #[must_use]
     pub fn of(figure: &Figure, measured: &Measured) -> Self {
         let all = figure.checks().map(|(what, ..)| what).zip(measured.findings());
@@ -77,16 +78,16 @@ impl Quick {
     }
 }
 
-/// Where the verdicts of the quick versions lie.
+/// Path of the file with the results of the quick versions.
 #[must_use]
 pub fn short_path(root: &Path) -> PathBuf {
     root.join(RESULTS).join("short.json")
 }
 
-/// Those on record; none is no error.
+/// Loads the recorded results of the quick versions; a missing file gives none.
 ///
 /// # Errors
-/// When they cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn load_short(root: &Path) -> io::Result<Short> {
     match std::fs::read_to_string(short_path(root)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Short::new()),
@@ -94,10 +95,10 @@ pub fn load_short(root: &Path) -> io::Result<Short> {
     }
 }
 
-/// Puts them in their place.
+/// Stores the results of the quick versions.
 ///
 /// # Errors
-/// When they cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn store_short(root: &Path, short: &Short) -> io::Result<()> {
     write(&short_path(root), &(serde_json::to_string_pretty(short).map_err(io::Error::other)? + "\n"))
 }

@@ -1,65 +1,70 @@
-//! What is run: scenarios, models and tables of finished runs, once or along an axis.
+//! The runs of a figure: scenarios, models and tables of finished runs, once or along an axis.
 
 use serde::Deserialize;
 
 use crate::figure::Base;
 
-/// Seeds of a run that does not say how many, and is like none.
+/// Number of seeds of a run that gives no number, and is like no other run.
 const SEEDS: u32 = 5;
 
-/// Before [`expand`]: the file does not say how many seeds.
+/// The number of seeds before [`expand`], if the file gives none.
 fn unsaid() -> u32 {
     u32::MAX
 }
 
-/// A scenario or a model, once or along an axis.
+/// A run: a scenario, a model or a table, once or along an axis.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunPlan {
-    /// Its name among the figure's runs: "bbr1".
+    /// Name of the run among the runs of the figure: "bbr1".
     pub name: String,
-    /// A scenario file beside `figure.toml`, or below `reproduction/PAPER/`.
+    /// Path of the scenario file, beside `figure.toml` or below `reproduction/PAPER/`.
     #[serde(default)]
     pub scenario: String,
-    /// In place of a scenario, a model of `fairpace-models`: "queueing.rounds".
+    /// Name of a model in place of a scenario: "queueing.rounds".
     #[serde(default)]
     pub model: String,
-    /// In place of a scenario, a table of finished runs ([`crate::table`]) beside `figure.toml`, or below
-    /// `reproduction/PAPER/`. Real flows run it: `set` then names one run of the experiment that writes the
-    /// table, which is beside it: `grid.toml` for `grid.csv.gz` ([`crate::csv_file`]).
+    /// Path of a table of finished runs ([`crate::table`]) in place of a scenario, beside `figure.toml` or
+    /// below `reproduction/PAPER/`. Real flows can run it: `set` then names one run of the experiment that
+    /// writes the table, which is beside it: `grid.toml` for `grid.csv.gz` ([`crate::csv_file`]).
     #[serde(default)]
     pub table: String,
-    /// `KEY=VALUE` as for `--set`; for a model, its arguments; for a table, which rows count: `COLUMN=VALUE`,
-    /// `distinct=COLUMN,...`: of rows that are the same in these columns, the first; and `mean=COLUMN,...`:
-    /// one number, the mean, of rows that are the same in these columns, if there are as many as of others.
+    /// Settings of the run. For a scenario, `KEY=VALUE` as for `--set`. For a model, its arguments. For a
+    /// table, the rows that count: `COLUMN=VALUE`; `distinct=COLUMN,...`: of rows that are equal in these
+    /// columns, the first; and `mean=COLUMN,...`: one number, the mean, for the rows that are equal in these
+    /// columns, if their number is that of the largest such group.
     #[serde(default)]
     pub set: Vec<String>,
-    /// One axis.
+    /// The sweep along which the run is repeated.
     pub sweep: Option<Sweep>,
-    /// In place of a source and a sweep: those of this run, which is above. `set` comes after its own.
+    /// Name of an earlier run whose source and sweep this run takes over. `set` applies after the settings of
+    /// that run.
     #[serde(default)]
     pub like: String,
-    /// Only the points at these places of its axes, "rate=1gbit"; of an axis that is not named, all.
+    /// Places on axes, "rate=1gbit", to which the points are restricted; an axis that is not named keeps all
+    /// points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Simulations, each with its own seed; a model runs once. By default those of the run that it is like,
-    /// else 5.
+    /// Number of simulations, each with its own seed; a model runs once. The default is the number of the run
+    /// that this one is like, else 5.
     #[serde(default = "unsaid")]
     pub seeds: u32,
-    /// In place of `seeds`: for each simulation, what it sets beside its seed.
+    /// Settings of each simulation besides its seed, in place of `seeds`.
     #[serde(default)]
     pub by_seed: Vec<Vec<String>>,
-    /// In place of their own time each flow starts at a time drawn from the seed, uniform from 0 to this:
-    /// "100ms". All scenarios with a seed share these times, so that they do not differ by luck.
+    /// Range of random start times, "100ms": each flow starts at a time drawn from the seed, uniform from 0
+    /// to this, in place of its own start. All scenarios with a seed share these times, so that their
+    /// differences are not those of random starts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub start_spread: String,
-    /// Not in the paper: an algorithm of ours in the same experiment. It is drawn with a look of its own and
-    /// never judged. The quick version leaves it out; so do real flows, unless `kernel.runs` names it.
+    /// Whether the run is not in the paper: an algorithm of ours in the same experiment. It has a look of its
+    /// own in pictures and is never judged. The quick version leaves it out; so do real flows, unless
+    /// `kernel.runs` names it.
     #[serde(default)]
     pub beside: bool,
 }
 
-/// Gives runs what they are like, and each sweep over several axes its points.
+/// Copies to each run what it takes over from another run, and gives each sweep over several axes its points.
 pub(crate) fn expand(runs: &mut [RunPlan]) {
     for index in 0..runs.len() {
         let (above, rest) = runs.split_at_mut(index);
@@ -82,13 +87,13 @@ pub(crate) fn expand(runs: &mut [RunPlan]) {
 }
 
 impl RunPlan {
-    /// The points of its sweep; none without one.
+    /// The points of the sweep; empty without a sweep.
     pub(crate) fn points(&self) -> &[Point] {
         self.sweep.as_ref().map_or(&[], |sweep| &sweep.points)
     }
 
-    /// Its table on a base: that of another base than the first has the base's name at the end of its own,
-    /// "grid-jumbo.csv.gz".
+    /// Path of the table on a base. For another base than the first, the base's name is at the end of the
+    /// file's name: "grid-jumbo.csv.gz".
     pub(crate) fn table_on(&self, base: &Base) -> String {
         match self.table.split_once('.') {
             Some((stem, extension)) if !base.set.is_empty() => format!("{stem}-{}.{extension}", base.name),
@@ -97,33 +102,34 @@ impl RunPlan {
     }
 }
 
-/// An axis: the run once per point.
+/// A sweep: the run is made once for each point.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// What it is, for the picture's axis, with its unit: "RTT of the other flow, ms".
+    /// Title of the picture's axis, with its unit: "RTT of the other flow, ms".
     pub title: String,
-    /// The points, in order.
+    /// The points of the sweep, in order.
     #[serde(default, rename = "point")]
     pub points: Vec<Point>,
-    /// In place of points: axes, of which each combination is a point. The last one changes fastest.
+    /// Axes in place of points: each combination of their points is a point of the sweep. The last axis
+    /// changes fastest.
     #[serde(default, rename = "axis")]
     pub axes: Vec<Axis>,
 }
 
-/// An axis of several.
+/// One of several axes of a sweep.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// What it is: "rate". A CSV file has a column of this name.
+    /// Name of the axis: "rate". A CSV file has a column of this name.
     pub name: String,
-    /// The points, in order.
+    /// The points of the axis, in order.
     #[serde(rename = "point")]
     pub points: Vec<Point>,
 }
 
 impl Sweep {
-    /// Makes the points of the axes.
+    /// Makes the points of the sweep from its axes.
     fn expand(&mut self) {
         if self.axes.is_empty() {
             return;
@@ -141,25 +147,25 @@ impl Sweep {
     }
 }
 
-/// A point of an axis.
+/// A point of a sweep or of an axis.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// Its name: "15 ms".
+    /// Name of the point: "15 ms".
     pub at: String,
-    /// Where it lies on the axis of a picture.
+    /// Place of the point on the axis of a picture.
     #[serde(default)]
     pub x: f64,
-    /// `KEY=VALUE`, after those of the run.
+    /// Settings of the point, `KEY=VALUE`; they apply after those of the run.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Where it lies on each of several axes: "rate=1gbit".
+    /// Places of the point on several axes: "rate=1gbit".
     #[serde(skip)]
     pub on: Vec<String>,
 }
 
 impl Point {
-    /// Whether it has, on each axis that these name, one of the places that they give: "rate=1gbit".
+    /// Whether the point, on each axis that `places` names, has one of the named places: "rate=1gbit".
     pub(crate) fn is_one_of(&self, places: &[String]) -> bool {
         let axis = |place: &String| place.split_once('=').map(|(name, _)| name.to_owned());
         let is_on =

@@ -8,39 +8,40 @@ use serde::de::DeserializeOwned;
 
 use crate::figure::{Base, Figure};
 
-/// A figure, read from its folder.
+/// A figure with its file, as read from its folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sheet {
-    /// Folder of the paper.
+    /// Name of the paper's folder.
     pub paper: String,
-    /// Its own folder: "fig05".
+    /// Name of the figure's own folder: "fig05".
     pub id: String,
-    /// Path of that folder.
+    /// Path of the figure's folder.
     pub dir: PathBuf,
     /// The content of `figure.toml`.
     pub figure: Figure,
-    /// The bases of the paper on which it is run: at least the first.
+    /// The bases of the paper on which the figure is run: at least the first.
     pub bases: Vec<Base>,
-    /// What is set in its simulated runs on every base.
+    /// Settings of the figure's simulated runs on every base.
     pub(crate) hosts: Vec<String>,
     /// The text of `figure.toml`.
     pub source: Source,
 }
 
 impl Sheet {
-    /// "bbq-ma2017/fig05".
+    /// Name of the figure: "bbq-ma2017/fig05".
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}/{}", self.paper, self.id)
     }
 
-    /// "bbq-ma2017/fig05", and for another base than the first "bbq-ma2017/fig05 on single".
+    /// Name of the figure on a base: "bbq-ma2017/fig05", and for another base than the first
+    /// "bbq-ma2017/fig05 on single".
     #[must_use]
     pub fn name_on(&self, base: &Base) -> String {
         name_on(&self.paper, &self.id, &self.bases, base)
     }
 
-    /// A file that the figure names: beside `figure.toml`, or below the paper's folder.
+    /// Path of a file that the figure names: beside `figure.toml`, or below the paper's folder.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<PathBuf> {
         let beside = Some(self.dir.join(name));
@@ -49,17 +50,17 @@ impl Sheet {
     }
 }
 
-/// What a figure of a paper is called on one of its bases.
+/// Name of a figure of a paper on one of the paper's bases.
 pub(crate) fn name_on(paper: &str, figure: &str, bases: &[Base], base: &Base) -> String {
     let on = if bases.first() == Some(base) { String::new() } else { format!(" on {}", base.name) };
     format!("{paper}/{figure}{on}")
 }
 
-/// Where files of papers are.
+/// Help for errors: where the files of papers are.
 pub(crate) const WHERE: &str =
     "a paper has a paper.toml, and a folder with a figure.toml for every figure that it names";
 
-/// What a file says; an error names its line.
+/// Parses a file; an error names its line.
 pub(crate) fn parse<T: DeserializeOwned>(source: &Source) -> Result<T, Invalid> {
     toml::from_str(&source.text).map_err(|error| {
         let message = error.message().trim().to_owned();

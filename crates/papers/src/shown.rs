@@ -1,4 +1,4 @@
-//! What tables show of finished runs: numbers, and Markdown.
+//! Tables of finished runs: their cells as numbers, and as Markdown.
 
 use std::fmt::Write as _;
 
@@ -14,22 +14,22 @@ use crate::tables::{Column, Show, Table, Tables};
 /// A cell of a table as `--json` prints it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
-    /// The run.
+    /// Name of the run.
     pub run: String,
-    /// The point of its sweep.
+    /// Name of the sweep point.
     pub at: String,
-    /// The column's heading.
+    /// Heading of the column.
     pub column: String,
-    /// What was measured with all seeds; empty: nothing.
+    /// The measured range over all seeds; empty if there is no value.
     #[serde(flatten)]
     pub range: Range,
 }
 
 impl Tables {
-    /// What they run.
+    /// The plan of the runs that the tables show.
     ///
     /// # Errors
-    /// What is wrong with the scenarios, or with a path of a measure.
+    /// Returns the problems of the scenarios, or of a path of a measure.
     pub fn plan(&self, short: bool) -> Result<Plan, Invalid> {
         let plan = Plan::of(&self.sheet, &self.sheet.bases[0], Target::Simulator, short)?;
         let measures = (1..).zip(&self.tables).flat_map(|(number, table)| table.measures(number));
@@ -38,7 +38,8 @@ impl Tables {
 }
 
 impl Table {
-    /// Its rows: the run, the name of the point, and the word of [`each`](Self::each).
+    /// Iterates over the rows of the table: the run, the name of the point, and the word of
+    /// [`each`](Self::each).
     fn rows<'a>(&'a self, figure: &'a Figure) -> impl Iterator<Item = (&'a RunPlan, &'a str, &'a str)> {
         let runs = self.rows.iter().filter_map(|name| figure.runs.iter().find(|run| run.name == *name));
         let points = runs.flat_map(|run| {
@@ -51,7 +52,8 @@ impl Table {
         })
     }
 
-    /// Its measures, each with its key in the file; the number of the table counts from 1.
+    /// Iterates over the measures of the table, each with its key in the file; `number` is the number of the
+    /// table, from 1.
     fn measures(&self, number: usize) -> impl Iterator<Item = (String, Measure)> {
         let each = self.each.first().map_or("", String::as_str);
         let of_column = move |(column, of): (usize, &Column)| {
@@ -62,7 +64,7 @@ impl Table {
         (1..).zip(&self.columns).filter_map(of_column)
     }
 
-    /// Whether it shows numbers of this run.
+    /// Whether the table shows numbers of this run.
     #[must_use]
     pub fn shows(&self, run: &str) -> bool {
         let measures = self.columns.iter().map(|column| &column.measure);
@@ -70,7 +72,7 @@ impl Table {
         self.rows.iter().chain(parts.map(|measure| &measure.run)).any(|name| name == run)
     }
 
-    /// All its numbers, row by row.
+    /// All cells of the table, row by row.
     #[must_use]
     pub fn cells(&self, outcomes: &Outcomes<'_>) -> Vec<Vec<Cell>> {
         let cell = |(run, at, each): (&RunPlan, &str, &str), column: &Column| {
@@ -85,7 +87,7 @@ impl Table {
         rows.map(|row| self.columns.iter().map(|column| cell(row, column)).collect()).collect()
     }
 
-    /// The table in Markdown, with what precedes it.
+    /// The table in Markdown, after its introduction.
     #[must_use]
     pub fn markdown(&self, outcomes: &Outcomes<'_>) -> String {
         let header = [&self.heading].into_iter().chain(self.columns.iter().map(|column| &column.heading));

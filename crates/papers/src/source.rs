@@ -1,4 +1,4 @@
-//! Where the numbers of a run come from, before and after it ran.
+//! The sources of a run's numbers, before and after it ran.
 
 use std::sync::Arc;
 
@@ -10,36 +10,36 @@ use crate::models::Output;
 use crate::table::Rows;
 use crate::tables::Column;
 
-/// Where a run's numbers come from, with scenarios or runs, and a model or its results.
+/// The source of a run's numbers: with scenarios or runs `R`, and a model or its results `M`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source<R, M> {
-    /// One per seed.
+    /// Simulations or kernel runs, one for each seed.
     Runs(Vec<R>),
-    /// Equations.
+    /// A model of equations.
     Model(M),
-    /// Rows of a table.
+    /// Rows of a table of finished runs.
     Table {
-        /// All of them.
+        /// The whole table.
         table: Arc<Rows>,
-        /// Columns and the values that rows must have there.
+        /// Filters of the rows that count: columns and the values that the rows must have there.
         filters: Vec<(String, String)>,
     },
-    /// A run with real flows, where the simulator has rows of a table.
+    /// A run with real flows in place of rows of a table, which the simulator has.
     Cell {
-        /// Of the table.
+        /// Columns of the table.
         columns: Vec<Column>,
-        /// One per seed.
+        /// The runs with real flows, one for each seed.
         runs: Vec<R>,
     },
 }
 
-/// What is planned: scenarios, or the name of a model in [`crate::models`] and its arguments.
+/// A planned source: scenarios, or the name of a model in [`crate::models`] and its arguments.
 pub type Planned = Source<Scenario, (String, Arguments)>;
-/// What it gave.
+/// A finished source: runs, or the results of a model.
 pub type Gave = Source<Run, Output>;
 
 impl<R, M> Source<R, M> {
-    /// What has to be run, or was.
+    /// The scenarios to run, or the finished runs.
     #[must_use]
     pub fn runs(&self) -> &[R] {
         match self {
@@ -50,8 +50,8 @@ impl<R, M> Source<R, M> {
 }
 
 impl Planned {
-    /// What decides its numbers beside the program: scenarios with seeds, arguments, or rows. `digest`
-    /// writes the hash of a table.
+    /// The identity of the source: scenarios with seeds, arguments, or rows, which decide its numbers
+    /// together with the program. `digest` writes the hash of a table.
     pub(crate) fn identity(&self, digest: impl Fn(&[u8]) -> String) -> String {
         match self {
             Self::Runs(scenarios) | Self::Cell { runs: scenarios, .. } => {
@@ -62,10 +62,10 @@ impl Planned {
         }
     }
 
-    /// What it gave. `run` finds the finished run of a scenario.
+    /// The finished source. `run` finds the finished run of a scenario.
     ///
     /// # Errors
-    /// A run is missing, or a model refuses its arguments: a message.
+    /// Returns a message if a run is missing, or if a model refuses its arguments.
     pub(crate) fn gave(&self, run: impl Fn(&Scenario) -> Option<Run>) -> Result<Gave, String> {
         let runs = self.runs().iter().map(run).collect::<Option<Vec<_>>>();
         let runs = runs.ok_or("a finished run is gone from the store: run the same command again")?;

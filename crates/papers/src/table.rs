@@ -1,5 +1,5 @@
-//! Tables of finished runs: CSV with a header, a row per run; packed, if the name ends with `.gz`. What takes
-//! hours is computed once and committed as such a table; figures then read it.
+//! Tables of finished runs: CSV with a header and a row for each run, compressed if the name ends with `.gz`.
+//! Runs that take hours are made once and committed as such a table, which figures then read.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,10 +14,10 @@ use sha2::{Digest as _, Sha256};
 /// The operating system in the header of gzip: "unknown" (RFC 1952, section 2.3.1).
 const NO_SYSTEM: u8 = 255;
 
-/// The text of a table.
+/// Reads the text of a table.
 ///
 /// # Errors
-/// The file cannot be read or unpacked.
+/// Returns an error if the file cannot be read or decompressed.
 pub fn read(path: &Path) -> io::Result<String> {
     if !is_packed(path) {
         return fs::read_to_string(path);
@@ -27,10 +27,10 @@ pub fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// What the file of a table with this text has: the same bytes for the same text.
+/// The bytes of a table's file with this text. Equal texts give equal bytes.
 ///
 /// # Errors
-/// It cannot be packed.
+/// Returns an error if the text cannot be compressed.
 pub fn bytes(path: &Path, text: &str) -> io::Result<Vec<u8>> {
     if !is_packed(path) {
         return Ok(text.as_bytes().to_vec());
@@ -45,19 +45,19 @@ fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "gz")
 }
 
-/// In place of a column's name in a filter: its value is names of columns, and of rows that have the same in
-/// all of them only the first counts.
+/// Name of a filter in place of a column. The value of the filter is a list of columns; of rows that are
+/// equal in all of these columns, only the first counts.
 const DISTINCT: &str = "distinct";
 
-/// In place of a column's name in a filter: its value is names of columns, and rows that have the same in all
-/// of them give one number, their mean.
+/// Name of a filter in place of a column. The value of the filter is a list of columns; rows that are equal
+/// in all of these columns give one number, their mean.
 const MEAN: &str = "mean";
 
 /// The rows of a table, which is read once for all numbers that a figure takes from it.
 #[derive(Debug, PartialEq)]
 pub struct Rows {
     path: PathBuf,
-    /// SHA-256 of the text.
+    /// SHA-256 of the table's text.
     pub(crate) digest: Vec<u8>,
     header: StringRecord,
     records: Vec<StringRecord>,
@@ -67,7 +67,7 @@ impl Rows {
     /// Reads a table.
     ///
     /// # Errors
-    /// It cannot be read, or is no CSV: a message.
+    /// Returns a message if the file cannot be read or is not CSV.
     pub fn read(path: &Path) -> Result<Self, String> {
         let unreadable = |error: csv::Error| format!("cannot read the table {}: {error}", path.display());
         let text = read(path).map_err(|error| unreadable(error.into()))?;
@@ -78,13 +78,15 @@ impl Rows {
     }
 
     /// The numbers in `column` of the rows that have, for each of `filters`, this value in this column, as
-    /// written. Empty fields are left out; no row at all is no error. The filter `distinct=COLUMN,...` counts
-    /// rows once that are the same in these columns. With `mean=seed` there is a number per seed, the mean
-    /// over all rows of this seed, so that an interval over them is one over seeds. A seed of which rows are
-    /// missing that another one has would be a mean of something else: it is left out.
+    /// written. Empty fields are left out; if no row matches, the list is empty. The filter
+    /// `distinct=COLUMN,...` counts rows that are equal in these columns once. With `mean=seed` there is a
+    /// number for each seed, the mean over all rows of this seed, so that an interval over the numbers is one
+    /// over seeds. A seed with fewer rows than another one is left out, because its mean would be over other
+    /// rows.
     ///
     /// # Errors
-    /// The table lacks a column, or has something else than a number in `column` of such a row: a message.
+    /// Returns a message if the table lacks a column, or if `column` of such a row has a text that is not a
+    /// number.
     pub fn numbers(&self, filters: &[(String, String)], column: &str) -> Result<Vec<f64>, String> {
         let wanted = self.position(column)?;
         let columns = |of: &str| -> Result<Vec<usize>, String> {
@@ -129,8 +131,8 @@ impl Rows {
     }
 }
 
-/// The mean of each group that has as many rows as the largest one, in the order of their first rows. A row
-/// without a number is one that does not count again.
+/// The mean of each group that has as many rows as the largest group, in the order of their first rows. A row
+/// without a number does not count again.
 fn means(rows: Vec<(Vec<String>, Option<f64>)>) -> Vec<f64> {
     let mut groups: Vec<(Vec<String>, Vec<Option<f64>>)> = Vec::new();
     for (group, number) in rows {

@@ -1,5 +1,5 @@
-//! Tables of what runs measure: a file with runs, as a figure has them, and tables of their numbers, in
-//! Markdown or as CSV files. A row is a point of a run, a column a measure.
+//! Files of tables: runs, as a figure has them, and tables of their numbers, in Markdown or as CSV files. A
+//! row is a point of a run, a column a measure.
 //!
 //! ```toml
 //! title = "What decides how BBQ shares a link"
@@ -26,53 +26,53 @@ use crate::figure::{Base, Figure, Measure, RunPlan};
 use crate::runs;
 use crate::sheet::{Sheet, WHERE, parse};
 
-/// The file.
+/// The content of a file of tables.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// What the tables show.
+    /// Title of the tables.
     title: String,
-    /// The page that they are on, from the folder in which the command is called. It has two marks for each
-    /// table. Tables that are all CSV files need none.
+    /// Path of the page with the tables, relative to the folder in which the command is called. The page has
+    /// two marks for each table. No page is needed if all tables are CSV files.
     #[serde(default)]
     page: PathBuf,
-    /// What is run.
+    /// The runs of the tables.
     #[serde(rename = "run")]
     runs: Vec<RunPlan>,
-    /// The tables.
+    /// The tables of the file.
     #[serde(rename = "table")]
     tables: Vec<Table>,
 }
 
-/// A table.
+/// A table of numbers of runs.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Its name, which the marks on the page have.
+    /// Name of the table, which the marks on the page contain.
     pub name: String,
-    /// In place of a part of the page a CSV file beside the file of the experiment ([`crate::csv_file`]). One
-    /// whose name ends with `.gz` is packed.
+    /// Name of a CSV file beside the file of the experiment ([`crate::csv_file`]), which takes the place of a
+    /// part of the page. A file whose name ends with `.gz` is compressed.
     #[serde(default)]
     pub file: String,
-    /// Of a CSV file: what its runs set after all else.
+    /// Settings of the runs of a CSV file; they apply after all others.
     #[serde(default)]
     pub set: Vec<String>,
-    /// What precedes it, in a sentence.
+    /// Introduction before the table, in a sentence.
     #[serde(default)]
     pub about: String,
-    /// What a row is, for the heading of the first column.
+    /// Heading of the first column, which tells what a row is.
     #[serde(default)]
     pub heading: String,
-    /// In place of what precedes it, a heading and columns: those of this table, which is above.
+    /// Name of an earlier table whose introduction, heading and columns this table takes over.
     #[serde(default)]
     pub like: String,
-    /// The runs of which each point is a row.
+    /// Names of the runs; each of their points is a row.
     pub rows: Vec<String>,
-    /// In place of one row for each point a row for each of these words. In the path of a measure `{each}`
+    /// Words, each of which gives a row in place of one row for each point. In the path of a measure `{each}`
     /// stands for the word.
     #[serde(default)]
     pub each: Vec<String>,
-    /// The columns.
+    /// The columns of the table.
     #[serde(default, rename = "column")]
     pub columns: Vec<Column>,
 }
@@ -81,14 +81,15 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// With the unit.
+    /// Heading of the column, with the unit.
     pub heading: String,
-    /// What is measured. Without a run it is that of the row, else a run with points of the same names.
+    /// The measure of the column. If it names no run, the run is that of the row, else a run with points of
+    /// the same names.
     pub measure: Measure,
-    /// Decimals of its numbers, 0 to 9.
+    /// Decimals of the numbers, 0 to 9.
     #[serde(default = "one")]
     pub decimals: usize,
-    /// What of the values of all seeds is shown.
+    /// What a cell shows of the values of all seeds.
     #[serde(default)]
     pub show: Show,
 }
@@ -101,33 +102,34 @@ fn one() -> usize {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Show {
-    /// Their mean.
+    /// The mean of the values.
     #[default]
     Mean,
-    /// Their mean, the lowest and the highest.
+    /// The mean, the lowest and the highest value.
     Range,
-    /// The same, or the mean alone where all are alike with this number of decimals.
+    /// The mean, the lowest and the highest value; the mean alone if all values are equal with this number of
+    /// decimals.
     RangeIfAny,
 }
 
-/// A file of tables.
+/// A file of tables, as read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tables {
-    /// What they show.
+    /// Title of the tables.
     pub title: String,
-    /// The page that they are on.
+    /// Path of the page with the tables.
     pub page: PathBuf,
-    /// The runs.
+    /// The runs of the tables.
     pub sheet: Sheet,
-    /// In the order of the file.
+    /// The tables, in the order of the file.
     pub tables: Vec<Table>,
 }
 
 impl Tables {
-    /// Reads a file.
+    /// Reads a file of tables.
     ///
     /// # Errors
-    /// What is wrong with it, with its place.
+    /// Returns the problems of the file, each with its place.
     pub fn read(path: &Path) -> Result<Self, Invalid> {
         let source = Source::read(path, "tables", WHERE)?;
         let mut file: File = parse(&source)?;
@@ -156,7 +158,8 @@ impl Tables {
     }
 }
 
-/// What is wrong with the tables before anything runs; paths of measures are checked with the plan.
+/// Returns the problems of the tables that can be found before a run; paths of measures are checked with the
+/// plan.
 fn check(sheet: &Sheet, page: &Path, tables: &[Table]) -> Result<(), Invalid> {
     let runs = &sheet.figure.runs;
     let help = runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -197,7 +200,8 @@ fn check(sheet: &Sheet, page: &Path, tables: &[Table]) -> Result<(), Invalid> {
 }
 
 impl Tables {
-    /// One of its tables, and its runs alone, at these places of their axes: "rate=1gbit".
+    /// The file with one of its tables, and only with the runs of that table, at these places of their axes:
+    /// "rate=1gbit".
     pub(crate) fn with_rows(mut self, table: &Table, places: &[String]) -> Self {
         self.sheet.figure.runs.retain(|run| table.rows.contains(&run.name));
         for sweep in self.sheet.figure.runs.iter_mut().filter_map(|run| run.sweep.as_mut()) {
@@ -207,8 +211,8 @@ impl Tables {
         Self { tables: vec![table.clone()], ..self }
     }
 
-    /// The table that is this file, by the experiment that is beside it, `grid.toml` for `grid.csv.gz`, and
-    /// its runs at these places.
+    /// The table that is this CSV file, from the experiment beside it, `grid.toml` for `grid.csv.gz`, and its
+    /// runs at these places.
     pub(crate) fn of_csv_file(path: &Path, places: &[String]) -> Result<Self, Invalid> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let all = Self::read(

@@ -1,11 +1,11 @@
-//! How many checks of each kind hold.
+//! Counts of checks by kind and finding.
 
 use std::iter::repeat;
 
 use crate::figure::{Claimed, Figure};
 use crate::record::{Finding, Measured};
 
-/// How many checks of one kind have each finding.
+/// Number of checks of one kind for each finding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally([u32; 4]);
 
@@ -14,13 +14,13 @@ impl Tally {
         self.0[finding as usize] += 1;
     }
 
-    /// That have this finding.
+    /// Number of checks that have this finding.
     #[must_use]
     pub fn of(self, finding: Finding) -> u32 {
         self.0[finding as usize]
     }
 
-    /// All of them.
+    /// Number of all checks of this kind.
     #[must_use]
     pub fn all(self) -> u32 {
         self.0.iter().sum()
@@ -28,7 +28,7 @@ impl Tally {
 }
 
 impl std::fmt::Display for Tally {
-    /// "7 of 9"; a dash without any.
+    /// Text of the count, "7 of 9"; a dash if there is no check.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.all() == 0 {
             f.pad("–")
@@ -46,21 +46,21 @@ impl std::ops::Add for Tally {
     }
 }
 
-/// The checks of a figure in one place, by what they are. Each is in one of the four.
+/// Counts of the checks of a figure in one place, by kind. Each check is of one of the four kinds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Published numbers.
+    /// Checks of published numbers.
     pub values: Tally,
-    /// What the paper states or shows without a number.
+    /// Shapes that the paper states or shows without a number.
     pub shapes: Tally,
     /// Our own predictions and questions.
     pub ours: Tally,
-    /// What cannot fail.
+    /// Number of checks that cannot fail.
     pub by_construction: u32,
 }
 
 impl Counted {
-    /// Those of one place; `None`: nothing was measured there.
+    /// The counts of one place; `None`: the place measured nothing.
     #[must_use]
     pub fn of(figure: &Figure, measured: Option<&Measured>) -> Self {
         let mut counted = Self::default();

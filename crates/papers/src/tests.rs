@@ -1,11 +1,11 @@
-//! Runs for tests.
+//! A run for the tests of this crate.
 
 use fairpace_results::{
     Cost, FlowSeries, FlowSummary, LinkSeries, LinkSummary, Run, ScenarioId, Series, Summary,
 };
 
-/// Two flows, "1.5ms" (bbr1) and "web-1" and "web-2" (cubic), with goodputs of 10, 20 and 30 plus `seed`,
-/// over four seconds.
+/// A run with a flow "1.5ms" (bbr1) and flows "web-1" and "web-2" (cubic), with goodputs of 10, 20 and 30
+/// plus `seed`, over four seconds.
 pub(crate) fn run(seed: u64) -> Run {
     let goodputs = [10.0, 20.0, 30.0].map(|mbps| mbps + seed as f64);
     let names = [("1.5ms", "bbr1"), ("web-1", "cubic"), ("web-2", "cubic")];

@@ -1,4 +1,4 @@
-//! Numbers and relations as text: the same wherever they are shown.
+//! Texts of numbers and relations, the same on every page.
 
 use fairpace_scenario::Target;
 use serde::Serialize;
@@ -30,7 +30,8 @@ impl std::fmt::Display for Moved {
     }
 }
 
-/// About four significant digits without superfluous zeros; a dash for what is not there.
+/// Text of a number with about four significant digits, without superfluous zeros; a dash if it is not a
+/// number.
 pub(crate) fn number(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();
@@ -43,13 +44,13 @@ pub(crate) fn number(x: f64) -> String {
     trimmed(&text)
 }
 
-/// Without zeros at the end of a fraction, and without a negative zero.
+/// Text of a number without zeros at the end of a fraction, and without a negative zero.
 fn trimmed(text: &str) -> String {
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text };
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// "51.4 ± 0.32": the interval with two significant digits, the mean as fine.
+/// Text of a mean, "51.4 ± 0.32": the interval with two significant digits, the mean with as many decimals.
 #[must_use]
 pub fn mean(of: Mean) -> String {
     match of.half.filter(|half| half.is_finite() && *half >= 0.0) {
@@ -66,12 +67,12 @@ pub fn mean(of: Mean) -> String {
     }
 }
 
-/// Text that stays in its cell.
+/// Text escaped for a cell of a Markdown table.
 pub(crate) fn cell(text: &str) -> String {
     text.trim().replace('|', "\\|").replace('\n', " ")
 }
 
-/// What differs when real flows run it: "with `duration=60s`".
+/// Settings that apply when real flows run the figure: "with `duration=60s`".
 pub(crate) fn real_settings(figure: &Figure, on: Target) -> Option<String> {
     let kernel = figure.kernel.iter().filter(|_| on == Target::Testbed);
     let sets = kernel.flat_map(|kernel| &kernel.set).map(|set| format!("`{}`", cell(set)));
@@ -79,7 +80,7 @@ pub(crate) fn real_settings(figure: &Figure, on: Target) -> Option<String> {
     (!sets.is_empty()).then(|| format!("with {}", sets.join(", ")))
 }
 
-/// Seconds as people say them.
+/// Text of a time in a unit that suits its length.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         s if !s.is_finite() => "–".into(),
@@ -91,7 +92,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// What the tolerance allows: "± 5", "at most 26".
+/// Text of a tolerance: "± 5", "at most 26".
 pub(crate) fn allowed(value: &Value) -> String {
     match value.is {
         // no value is only apart from another: that is for shapes
@@ -105,13 +106,13 @@ pub(crate) fn allowed(value: &Value) -> String {
     }
 }
 
-/// A text whose lines are joined, and whose paragraphs are not.
+/// Joins the lines of a text within paragraphs, and keeps the paragraphs apart.
 pub(crate) fn paragraphs(text: &str) -> String {
     let joined = text.split("\n\n").map(|paragraph| paragraph.trim().replace('\n', " "));
     joined.collect::<Vec<_>>().join("\n\n")
 }
 
-/// 12 345 678 as "12.3 million".
+/// Text of a large count: 12 345 678 as "12.3 million".
 pub(crate) fn count(n: u64) -> String {
     match n {
         0..10_000 => n.to_string(),
@@ -121,18 +122,18 @@ pub(crate) fn count(n: u64) -> String {
     }
 }
 
-/// "1 run", "12 runs".
+/// A count with its noun: "1 run", "12 runs".
 pub(crate) fn of(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// What a place took: "12 runs, 8 s of CPU time, commit `0123`".
+/// Text of the cost of a place: "12 runs, 8 s of CPU time, commit `0123`".
 pub(crate) fn cost(cost: &Cost) -> String {
     let Cost { runs, cpu_s, commit, .. } = cost;
     format!("{}, {} of CPU time, commit `{commit}`", of(u64::from(*runs), "run"), duration(*cpu_s))
 }
 
-/// What was claimed of two numbers: "17.2 ≥ 12.3 = 3 × 4.1, within 5 %".
+/// Text of a relation with its numbers: "17.2 ≥ 12.3 = 3 × 4.1, within 5 %".
 pub(crate) fn relation(shape: &Shape, ours: &[Mean]) -> String {
     let [left, right] = ours else { return "a side has no value".into() };
     let sign = match shape.is {
@@ -191,7 +192,7 @@ fn wrap_line(line: &str, out: &mut String) {
     }
 }
 
-/// Whether Markdown would take this word at the begin of a line for that of a list, a heading or a table.
+/// Whether Markdown would read this word at the begin of a line as the begin of a list, a heading or a table.
 fn begins_a_block(word: &str) -> bool {
     let number = word.trim_end_matches(['.', ')']);
     let is_number = number.len() < word.len() && number.chars().all(|c| c.is_ascii_digit());

@@ -9,10 +9,11 @@ use crate::places::Place;
 use crate::record::{Mean, PaperRecords, Record};
 use crate::text;
 
-/// Values farther from the published one, as a part of it, are drawn at the end of the axis.
+/// Largest distance from the published value that is drawn, as a part of that value. A value farther away is
+/// drawn at the end of the axis.
 const MOST_SHOWN: f64 = 3.0;
 
-/// Ours beside each published value of a paper, as a part of it. A value of 0 has no such part.
+/// Bars of our values beside each published value of a paper, as a part of it. A value of 0 has no such part.
 pub(crate) fn published(of: &PaperRecords) -> Bars {
     let all = of
         .records
@@ -51,7 +52,8 @@ pub(crate) fn published(of: &PaperRecords) -> Bars {
     Bars { title: String::new(), unit, key: Vec::new(), axis, rows }
 }
 
-/// The picture of a paper's published values beside ours, as an SVG file; `None`: it has none.
+/// The picture of a paper's published values beside ours, as an SVG file; `None` if the paper has no such
+/// value.
 #[must_use]
 pub fn values(of: &PaperRecords) -> Option<String> {
     let bars = published(of);

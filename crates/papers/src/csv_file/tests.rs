@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::*;
 
-/// A file of the grid of Mahmud et al., 2025.
+/// Path of a file of the experiment of Mahmud et al., 2025.
 fn path(name: &str) -> PathBuf {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reproduction/bbrv3-startup-mahmud2025");
     Path::new(root).join(name)
 }
 
-/// The rows of a table of that grid at these places.
+/// The rows of a table of that experiment at these places.
 fn rows(of: &Tables, table: &str, places: &[&str]) -> CsvFile {
     let places: Vec<String> = places.iter().map(|place| (*place).to_owned()).collect();
     let table = of.tables.iter().find(|of| of.name == table).unwrap();

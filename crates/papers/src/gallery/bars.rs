@@ -1,4 +1,4 @@
-//! Charts of bars: a row for each line of the plot or point of its sweep, published values beside ours.
+//! Bar charts: a row for each line of the plot or point of its sweep, with published values beside ours.
 
 use fairpace_report::chart::{self, Axis, Bars, Colour, Look, Row, Strip};
 use fairpace_scenario::Target;
@@ -8,16 +8,16 @@ use crate::figure::{Line, Plot, Point};
 use crate::record::{Drawn, Mean, Record};
 use crate::text;
 
-/// About as many fit below a bar of a small chart.
+/// Number of ticks of the axis: as many fit below a small chart.
 const TICKS: u32 = 3;
 
-/// Above the bars of lines that are not.
+/// Heading above the bars of lines that are not in the paper.
 const NOT_IN_THE_PAPER: &str = "not in the paper:";
 
-/// A value and half of its interval.
+/// A value, and half of its interval.
 type Value = (f64, Option<f64>);
 
-/// What one bar says.
+/// The text and the values of a bar.
 struct Bar<'a> {
     point: Option<&'a Point>,
     published: Option<f64>,
@@ -25,7 +25,7 @@ struct Bar<'a> {
     kernel: Option<Value>,
 }
 
-/// The bars of a line, and how they look.
+/// The bars of a line, and their look.
 struct Series<'a> {
     line: &'a Line,
     colour: Colour,
@@ -33,7 +33,7 @@ struct Series<'a> {
     bars: Vec<Bar<'a>>,
 }
 
-/// The chart of a plot. Lines over the same points have their bars side by side, a row for each point.
+/// The chart of a plot. Lines over the same points have their bars side by side, in a row for each point.
 pub(super) fn chart(record: &Record, plot: &Plot, placed: &[Placed]) -> Bars {
     let colours = colours::of_lines(&record.figure, plot);
     let lines = plot.lines.iter().zip(colours).enumerate();
@@ -84,7 +84,7 @@ fn at<'a>(bar: &Bar<'a>) -> Option<&'a str> {
     bar.point.map(|point| point.at.as_str())
 }
 
-/// The tone of the line in the colour of the point's own algorithm.
+/// Colour of a bar: the tone of its line, in the colour of the algorithm at its point.
 fn toned(record: &Record, plot: &Plot, of: &Series, bar: &Bar) -> Colour {
     let own = colours::of_line(&record.figure, plot, of.line, bar.point);
     match of.colour {
@@ -93,12 +93,12 @@ fn toned(record: &Record, plot: &Plot, of: &Series, bar: &Bar) -> Colour {
     }
 }
 
-/// The colour itself: rows have labels.
+/// Colour of a bar without the tone of its line, for charts whose rows have labels.
 fn plain(record: &Record, plot: &Plot, of: &Series, bar: &Bar) -> Colour {
     Colour::plain(colours::of_line(&record.figure, plot, of.line, bar.point))
 }
 
-/// The bars of a line as one place drew it, each with the point of the sweep that it belongs to.
+/// The bars of a line in one place, each with the point of its sweep.
 fn placed_bars<'a>(
     record: &'a Record,
     line: &Line,
@@ -121,7 +121,8 @@ fn placed_bars<'a>(
     (0..drawn.y.len()).map(|i| (points.get(i).copied(), value(i))).collect()
 }
 
-/// A bar per point of the line's sweep, or one; what was not measured has its published value alone.
+/// The bars of a line: one, or one for each point of its sweep. A bar that was not measured has only its
+/// published value.
 fn series<'a>(
     record: &'a Record,
     (index, line): (usize, &'a Line),
@@ -155,8 +156,8 @@ fn series<'a>(
     Series { line, colour, is_ours, bars }
 }
 
-/// From zero, around all that is drawn or published; of a part of a whole, to the whole, so that charts
-/// beside each other compare.
+/// The axis: from zero to the largest drawn or published value. For a part of a whole it ends at the whole,
+/// so that neighbouring charts are comparable.
 fn axis(plot: &Plot, all: &[Series]) -> Axis {
     let end = |of: &Series, (y, half): Value| {
         let end = y + half.unwrap_or(0.0).min(WIDEST_SHOWN * y.abs());

@@ -1,12 +1,12 @@
-//! The colour of a line: that of the algorithm whose flows it measures, with a tone of its own where several
-//! lines of a picture have the same.
+//! The colour of a line: the colour of the algorithm whose flows it measures, in a tone of its own if several
+//! lines of a picture have this colour.
 
 use fairpace_report::chart::{Colour, Hue};
 
 use crate::figure::{Figure, Line, Measure, Plot, Point};
 
-/// Of every line of a plot, in its order. References are counted apart: they have a look of their own, and
-/// so have states.
+/// The colours of the lines of a plot, in the plot's order. References and states are counted separately, as
+/// they look different.
 pub(super) fn of_lines(figure: &Figure, plot: &Plot) -> Vec<Colour> {
     let kinds: Vec<(bool, Option<Hue>)> = plot
         .lines
@@ -25,8 +25,8 @@ pub(super) fn of_lines(figure: &Figure, plot: &Plot) -> Vec<Colour> {
     }
 }
 
-/// Of a line at a point of its sweep: what the path, the settings, and at last the words say; `None` of what
-/// is of no algorithm, or of several.
+/// The colour of a line at a point of its sweep, by the path of its measure, the settings, or the words of
+/// its label; `None` if the line measures no algorithm, or several.
 pub(super) fn of_line(figure: &Figure, plot: &Plot, line: &Line, at: Option<&Point>) -> Option<Hue> {
     if line.is_drawn_as_published() {
         return None;
@@ -39,12 +39,12 @@ pub(super) fn of_line(figure: &Figure, plot: &Plot, line: &Line, at: Option<&Poi
     }
 }
 
-/// Of a measure alone.
+/// The colour of a measure without a line.
 pub(crate) fn of_measure(figure: &Figure, measure: &Measure) -> Option<Hue> {
     named(figure, measure, None).unwrap_or_else(|| of_run(figure, measure))
 }
 
-/// What the measure's path or a setting names; `Some(None)` is an algorithm without a colour.
+/// The colour that the measure's path or a setting names; `Some(None)` is an algorithm without a colour.
 fn named(figure: &Figure, measure: &Measure, at: Option<&Point>) -> Option<Option<Hue>> {
     let flow = measure.of.strip_prefix("flow.").and_then(|rest| rest.split('.').next());
     if let Some(hue) = flow.and_then(|flow| Hue::of(flow.strip_prefix("cc=").unwrap_or(flow))) {
@@ -62,13 +62,13 @@ fn named(figure: &Figure, measure: &Measure, at: Option<&Point>) -> Option<Optio
     cc.or_else(pair).map(Hue::of).or_else(|| parameter().map(Some))
 }
 
-/// What a run's name or its file says.
+/// The colour that the name of a run or of its file gives.
 fn of_run(figure: &Figure, measure: &Measure) -> Option<Hue> {
     let run = figure.runs.iter().find(|run| run.name == measure.run)?;
     in_words(&run.name).or_else(|| in_words(&run.scenario))
 }
 
-/// The first word that is the name of an algorithm.
+/// The colour of the first word that is the name of an algorithm.
 fn in_words(text: &str) -> Option<Hue> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').find_map(Hue::of)
 }

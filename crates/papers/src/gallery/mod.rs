@@ -1,5 +1,5 @@
-//! The gallery: the pages of all papers on one HTML page, with every picture, that loads nothing and needs no
-//! script. It shows records and judges nothing. Same records, same bytes.
+//! The gallery: one HTML page with the pages of all papers and every picture. The page loads no file and
+//! needs no script. It shows records and judges nothing. The same records give the same bytes.
 
 mod bars;
 pub(crate) mod colours;
@@ -15,16 +15,17 @@ use crate::page::parts;
 use crate::record::{PaperRecords, Picture, Record};
 use crate::values::published;
 
-/// An interval wider than this part of its mean leaves the picture rather than flatten it.
+/// Largest half of an interval that an axis includes, as a part of the mean. A larger one would flatten the
+/// picture, so it extends beyond the edge.
 const WIDEST_SHOWN: f64 = 0.5;
-/// Behind the label of what is not in the paper.
+/// Suffix of the label of a line that is not in the paper.
 const BESIDE: &str = " (not in the paper)";
 
-/// What one place drew.
+/// A picture with the place that drew it.
 type Placed<'a> = (Target, &'a Picture);
 
-/// The page on all `papers`, in their order. Every string of theirs is escaped; what is not measured is
-/// said to be so.
+/// The page on `papers`, in their order. Every string of a paper is escaped; the page states what was not
+/// measured.
 #[must_use]
 pub fn page(papers: &[PaperRecords]) -> String {
     let title = "Every figure of five papers on BBR, run again, and questions that they leave open";
@@ -75,13 +76,14 @@ fn section(paper: &PaperRecords) -> Markup {
     }
 }
 
-/// Where a figure stands on the page.
+/// The anchor of a figure on the page.
 fn anchor(record: &Record) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     format!("{}--{}", record.paper, record.id).chars().map(plain).collect()
 }
 
-/// A part of a page of a paper. Its links lead from the folder of all papers; the gallery has own pictures.
+/// Markdown of a paper's page as HTML. Links of the text are relative to the folder of all papers; the
+/// gallery's own pictures replace those of the page.
 fn markdown(text: &str, paper: &str) -> Markup {
     let mut is_picture = false;
     let events = Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(|event| match event {
@@ -108,8 +110,7 @@ fn markdown(text: &str, paper: &str) -> Markup {
     html! { (PreEscaped(out)) }
 }
 
-/// The most that a measure can be: of what is a part of a whole, the whole. Nothing that is measured is
-/// negative.
+/// The largest possible value of a measure: for a part of a whole, the whole. No measured number is negative.
 fn most_possible(measure: &Measure) -> f64 {
     let what = measure.of.rsplit('.').next().unwrap_or_default();
     let is_part = matches!(what, "jain" | "share" | "utilization" | "share0" | "share1");

@@ -1,5 +1,5 @@
-//! From a record's pictures to charts: the axes, order and dashes that the figure asks for, published
-//! points beside ours.
+//! Charts from the pictures of a record: with the axes, order and dashes that the figure asks for, and
+//! published points beside ours.
 
 use fairpace_cc::Phase;
 use fairpace_report::chart::{Axis, Bars, Change, Chart, Colour, Curve, Layer, Look};
@@ -10,21 +10,22 @@ use super::{BESIDE, Placed, WIDEST_SHOWN, bars, colours, most_possible};
 use crate::figure::{Base, Figure, Kind, Line, Plot};
 use crate::record::{Drawn, Picture, Record};
 
-/// A line of a sweep with more points is a curve of a model: marks would hide it.
+/// Most points of a sweep whose line has marks. A line with more points is a curve of a model, which marks
+/// would hide.
 const MOST_DOTS: usize = 30;
-/// Of a grid of small pictures.
+/// Columns of a grid of small pictures.
 const COLUMNS: usize = 3;
 
 /// A picture before it is put on a page or into a file.
 pub(crate) enum Drawing {
-    /// Curves.
+    /// A chart of curves.
     Chart(Chart),
-    /// Bars.
+    /// A chart of bars.
     Bars(Bars),
 }
 
 impl Drawing {
-    /// Within a page that has the style.
+    /// The picture for a page that contains the style.
     fn figure(&self) -> Markup {
         match self {
             Self::Chart(chart) => chart.figure(),
@@ -32,7 +33,7 @@ impl Drawing {
         }
     }
 
-    /// As an SVG file.
+    /// The picture as an SVG file.
     fn picture(&self) -> String {
         match self {
             Self::Chart(chart) => chart.picture(),
@@ -41,8 +42,8 @@ impl Drawing {
     }
 }
 
-/// All pictures of a figure on a base, in its order. Neighbours over the same time are one column, as in the
-/// papers: what happens at once stands one below the other.
+/// All pictures of a figure on a base, in the figure's order. Neighbouring pictures over the same time are in
+/// one column, as in the papers, so that simultaneous changes are aligned.
 pub(super) fn all(record: &Record, base: &Base) -> Vec<Markup> {
     let plots: Vec<(usize, &Plot)> = record.figure.plots.iter().enumerate().collect();
     let span = |plot: &Plot| (plot.kind == Kind::Time).then_some((plot.from_s, plot.to_s));
@@ -81,7 +82,7 @@ pub(crate) fn files(record: &Record) -> Vec<String> {
     plots.map(|plot| first(plot).picture()).collect()
 }
 
-/// A column for each place that measured any of the plots.
+/// Neighbouring plots over the same time: a column for each place that measured one of them.
 fn aligned(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup> {
     let of = |on: Target| {
         let drawn = |(i, plot): &(usize, &Plot)| {
@@ -97,8 +98,8 @@ fn aligned(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup
     if columns.is_empty() { single(record, base, group) } else { columns }
 }
 
-/// The pictures of one plot on a base, the simulator's first. Real flows have one only if they drew any of
-/// it: of quantities that only the simulator has, it would be empty axes.
+/// The pictures of one plot on a base, the simulator's first. Real flows have a picture only if they drew a
+/// line of it: axes of quantities that only the simulator has would be empty.
 fn placed<'a>(record: &'a Record, base: &Base, plot: usize) -> Vec<Placed<'a>> {
     let of = |on: Target| {
         let pictures = &record.at(base, on)?.pictures;
@@ -134,8 +135,8 @@ fn of_plot(record: &Record, plot: &Plot, placed: &[Placed]) -> Vec<Drawing> {
     }
 }
 
-/// One chart of what the `shown` places drew; its axes hold what is in `all`, so that charts beside each
-/// other compare.
+/// A chart of the lines from the places `shown`. Its axes cover `all` places, so that neighbouring charts are
+/// comparable.
 fn chart(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Chart {
     let (x, y) = axes(plot, all);
     let colours = colours::of_lines(figure, plot);
@@ -155,7 +156,7 @@ fn chart(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Char
     }
 }
 
-/// Where a chart was measured, and what has no place on its axes.
+/// Note below a chart: where it was measured, and which points are outside its axes.
 fn note(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> String {
     let place = match (plot.kind, shown) {
         (_, []) => "not measured",
@@ -180,12 +181,13 @@ fn note(figure: &Figure, plot: &Plot, shown: &[Placed], all: &[Placed]) -> Strin
     parts.join("; ")
 }
 
-/// Whose axes a chart shares: those of all places, or its own if real flows had a link of another rate.
+/// The places whose points determine the axes of a chart: all places, or only the shown ones if real flows
+/// had a link of another rate.
 fn comparable<'a>(figure: &Figure, shown: &'a [Placed<'a>], all: &'a [Placed<'a>]) -> &'a [Placed<'a>] {
     if rate_of_real_flows(figure).is_some() { shown } else { all }
 }
 
-/// The setting that gives real flows a link of another rate, if one does.
+/// The setting that gives real flows a link of another rate, if there is one.
 fn rate_of_real_flows(figure: &Figure) -> Option<&str> {
     let set = figure.kernel.iter().flat_map(|kernel| &kernel.set);
     set.map(String::as_str).find(|set| set.starts_with("link.rate="))
@@ -196,7 +198,7 @@ fn is_shown(plot: &Plot, x: f64) -> bool {
     x.is_finite() && (!window || (plot.from_s..=plot.to_s).contains(&x))
 }
 
-/// The points of a line that the plot shows; a gap is not a number.
+/// The points of a line that are within the plot's range, without gaps.
 fn points<'a>(plot: &'a Plot, drawn: &'a Drawn) -> impl Iterator<Item = [f64; 3]> + 'a {
     let half = |i: usize| drawn.half.get(i).copied().flatten().unwrap_or(f64::NAN);
     let points = drawn.x.iter().zip(&drawn.y).enumerate();
@@ -205,12 +207,12 @@ fn points<'a>(plot: &'a Plot, drawn: &'a Drawn) -> impl Iterator<Item = [f64; 3]
         .map(move |(i, (x, y))| [*x, y.unwrap_or(f64::NAN), half(i)])
 }
 
-/// Whether a line is not drawn as a curve: the changes of its state are marked.
+/// Whether a line is drawn as marks at the changes of its state, not as a curve.
 fn marks_states(plot: &Plot, line: &Line) -> bool {
     plot.kind == Kind::Time && line.is_phase()
 }
 
-/// Where the states of the plot's algorithms begin, as far as its time shows it.
+/// The changes of state of the plot's algorithms, within the plot's range of time.
 fn changes(plot: &Plot, shown: &[Placed]) -> Vec<Change> {
     let drawn = |i: usize| shown.iter().filter_map(move |(_, picture)| picture.lines.get(i));
     let lines = plot.lines.iter().enumerate().filter(|(_, line)| marks_states(plot, line));
@@ -228,7 +230,8 @@ fn changes(plot: &Plot, shown: &[Placed]) -> Vec<Change> {
     lines.flat_map(|(i, _)| drawn(i)).flat_map(of_line).collect()
 }
 
-/// The state that a phase belongs to: UP, DOWN, CRUISE and REFILL are phases of PROBE_BW. Empty: unknown.
+/// The state to which a phase belongs: UP, DOWN, CRUISE and REFILL are phases of PROBE_BW. Empty if the phase
+/// is unknown.
 fn state(phase: Option<f64>) -> &'static str {
     const PROBE_BW: &str = "PROBE_BW";
     let phase = phase.filter(|phase| *phase >= 0.0).and_then(|phase| Phase::from_number(phase as u32));
@@ -236,7 +239,7 @@ fn state(phase: Option<f64>) -> &'static str {
     if name.starts_with(PROBE_BW) { PROBE_BW } else { name }
 }
 
-/// Axes that hold everything that is drawn or published.
+/// Axes that contain every drawn or published point.
 fn axes(plot: &Plot, all: &[Placed]) -> (Axis, Axis) {
     let lines = all.iter().flat_map(|(_, picture)| plot.lines.iter().zip(&picture.lines));
     let drawn = lines.filter(|(line, _)| !marks_states(plot, line)).map(|(_, drawn)| drawn);
@@ -270,12 +273,12 @@ fn axes(plot: &Plot, all: &[Placed]) -> (Axis, Axis) {
     (log_x.unwrap_or_else(linear_x), log_y.unwrap_or_else(linear_y))
 }
 
-/// Of an axis: "rate of flow 1, Mbit/s" is in Mbit/s.
+/// The unit in the title of an axis: "rate of flow 1, Mbit/s" gives "Mbit/s".
 fn unit(title: &str) -> &str {
     title.rsplit(", ").next().unwrap_or(title)
 }
 
-/// What the vertical quantity of a plot can be.
+/// The possible range of the vertical quantity of a plot.
 fn possible(plot: &Plot) -> [f64; 2] {
     let most = plot.lines.iter().map(|line| most_possible(&line.measure)).fold(0.0, f64::max);
     [0.0, most]
@@ -314,14 +317,15 @@ fn curve(
     Curve { label, colour: Some(colour), layers }
 }
 
-/// Neighbouring published points of the same value mean that value all the time between them.
+/// Horizontal lines between neighbouring published points of equal value, as that value holds all the time
+/// between them.
 fn levels(x: &[f64], y: &[f64]) -> Option<Layer> {
     let pairs = (1..y.len()).filter(|i| y[*i] == y[i - 1]);
     let (x, y) = pairs.flat_map(|i| [(x[i - 1], y[i]), (x[i], y[i]), (x[i], f64::NAN)]).unzip();
     Some(Layer::plain(Look::Dashed, x, y)).filter(|layer| !layer.x.is_empty())
 }
 
-/// How one place's part of a line is drawn.
+/// The layers that draw a line from one place.
 fn layers(plot: &Plot, line: &Line, beside: bool, on: Target, drawn: &Drawn) -> Vec<Layer> {
     let points: Vec<[f64; 3]> = points(plot, drawn).collect();
     let column = |i: usize| points.iter().map(|point| point[i]).collect::<Vec<f64>>();

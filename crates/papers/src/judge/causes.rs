@@ -1,19 +1,19 @@
-//! What changes of suspected causes do to a value that does not hold.
+//! The effects of suspected causes on a value that does not hold.
 
 use super::{Rule, Span, beside_published};
 use crate::figure::{Figure, Is, Value};
 use crate::measure::{Measurement, Outcomes};
 use crate::record::{Compared, Finding, Mean, Moved, Tried};
 
-/// The value under each change; none where the value itself is not measured. The quick version, which leaves
-/// such runs out, has none either.
+/// The value under each change of a cause; empty if the value itself is not measured. It is also empty in the
+/// quick version, which leaves such runs out.
 pub(super) fn measure(outcomes: &Outcomes<'_>, value: &Value, is_measured: bool) -> Vec<Tried> {
     let tried = value.causes.iter().map(|cause| outcomes.measure(&cause.measure).filter(|_| is_measured));
     let numbers = tried.map(|found| found.map(Measurement::numbers).unwrap_or_default());
     numbers.map(|numbers| Tried { numbers, ..Tried::default() }).collect()
 }
 
-/// Sets what each change did.
+/// Sets the effect of each change.
 pub(super) fn find(figure: &Figure, rule: Rule, value: &Value, compared: &mut Compared) {
     let exact = figure.is_exact(&value.measure);
     let without = compared.ours().and_then(|ours| Some((ours, Span::of(ours, rule, exact)?)));
@@ -44,7 +44,7 @@ fn moved(value: &Value, without: Option<(Mean, Span)>, (mean, span): (Mean, Span
     }
 }
 
-/// How far a mean is from what is published.
+/// Distance of a mean from the published value.
 fn distance(value: &Value, ours: Mean) -> f64 {
     let beyond = ours.mean - value.published;
     match value.is {

@@ -1,4 +1,4 @@
-//! The rules of the judge.
+//! Tests of the rules of the judge.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::measure::{Gave, Outcome};
 use crate::record::{Cost, Moved};
 use crate::table::Rows;
 
-/// A figure with a run `m` without a sweep and a run `s` with three points, and these parts.
+/// A figure with a run `m` without a sweep, a run `s` with three points, and the given parts.
 fn figure(parts: &str) -> Figure {
     let text = format!(
         r#"title = "t"
@@ -32,33 +32,34 @@ fn figure(parts: &str) -> Figure {
     toml::from_str(&text).unwrap()
 }
 
-/// Without models, whose numbers are exact.
+/// The figure without models, whose numbers are exact.
 fn measured_not_computed(mut figure: Figure) -> Figure {
     figure.runs.iter_mut().for_each(|run| run.model.clear());
     figure
 }
 
-/// What a model with the value `v` gives; NaN: it has none.
+/// An outcome of a model with the value `v`; NaN: the model has no value.
 fn gave(run: usize, point: usize, v: f64) -> Outcome {
     let mut output = crate::models::Output::default();
     output.values.insert("v".into(), v);
     Outcome { run, point, gave: Gave::Model(output) }
 }
 
-/// What a place measured, without its pictures.
+/// The measurements of a place, without findings and pictures.
 fn unjudged(on: Target, (values, shapes): (Vec<Compared>, Vec<Compared>)) -> Measured {
     let (base, cost, verdict) = (String::new(), Cost::default(), Verdict::NotRun);
     Measured { on, base, cost, verdict, values, shapes, pictures: vec![] }
 }
 
-/// Numbers with their findings, and the verdict.
+/// Judges the outcomes: numbers with their findings, and the verdict.
 fn judge(outcomes: &Outcomes<'_>, on: Target, rule: Rule) -> (Vec<Compared>, Vec<Compared>, Verdict) {
     let mut measured = unjudged(on, numbers(outcomes, on));
     find(outcomes.figure, rule, &mut measured);
     (measured.values, measured.shapes, measured.verdict)
 }
 
-/// The figure with `m` at `m` and the points of `s` from the first on.
+/// Judges the figure for the value `m` of the run `m`, and values `s` for the points of the run `s`, from the
+/// first on.
 fn judged(parts: &str, m: f64, s: &[f64]) -> (Vec<Compared>, Vec<Compared>, Verdict) {
     let figure = figure(parts);
     let sweep = s.iter().enumerate().map(|(point, v)| gave(1, point, *v));
@@ -79,7 +80,7 @@ fn along(rest: &str) -> String {
     format!("[[shape]]\nwhat = \"w\"\nquote = \"q\"\nmeasure = {{ run = \"s\", of = \"model.v\" }}\n{rest}")
 }
 
-/// Of what is exact, which is never open.
+/// The finding of an exact number, which is never open.
 fn exact(holds: bool) -> Finding {
     if holds { Finding::Holds } else { Finding::Contradicted }
 }
@@ -171,7 +172,7 @@ fn what_is_level_stays_near_the_mean_of_all() {
     assert_along(level, &[(&[9.0, 10.0, 11.0], true), (&[8.9, 10.0, 11.1], false), (&[0.0, 0.0, 0.0], true)]);
 }
 
-/// Two rows of a table, whose 95 % interval reaches as far as `half` from `mean`.
+/// Two rows of a table, whose mean is `mean` and whose 95 % interval extends `half` to each side.
 fn pair(of: &str, mean: f64, half: f64) -> String {
     // Student's t with 1 degree of freedom is 12.7062, the standard error of two values is half their gap
     let step = half / 12.7062;
@@ -303,7 +304,7 @@ fn what_was_not_run_is_not_judged() {
     assert_eq!(judged(&than, 1.0, &[1.0]).1[0].finding, Finding::NotMeasured);
 }
 
-/// The figure with `m` and the points of `s` read from a table that has rows of some of them.
+/// Judges the figure for values of `m` and `s` from a table that has rows of some of them.
 fn judged_by_table(parts: &str, rows: &str) -> (Vec<Compared>, Vec<Compared>, Verdict) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("runs.csv");

@@ -10,30 +10,30 @@ use crate::models::Model;
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Argument {
-    /// Its name, which ends in the unit.
+    /// Name of the argument, which ends in the unit.
     pub name: &'static str,
-    /// Its unit; empty for a pure number.
+    /// Unit of the argument; empty for a pure number.
     pub unit: &'static str,
-    /// The smallest value that it may have.
+    /// The smallest permitted value.
     pub least: f64,
-    /// The largest value that it may have.
+    /// The largest permitted value.
     pub most: f64,
-    /// Its value if it is not given.
+    /// The value if the argument is not given.
     pub default: f64,
-    /// It takes only whole numbers.
+    /// Whether only integers are permitted.
     #[serde(default)]
     pub whole: bool,
-    /// What it means.
+    /// Meaning of the argument.
     pub meaning: &'static str,
 }
 
 /// Why a model cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// There is no model or argument of this name: a message with the known ones.
+    /// There is no model or argument of this name. The text is a message with the known names.
     #[error("{0}")]
     Unknown(String),
-    /// The argument cannot have this value.
+    /// The value of an argument is out of its range.
     #[error(
         "{}={value} is out of range: the model {model} takes {} to {}{}",
         .argument.name, .argument.least, .argument.most, unit(.argument)
@@ -46,14 +46,14 @@ pub enum Error {
         /// The value that was given.
         value: f64,
     },
-    /// Two arguments contradict each other.
+    /// Two arguments contradict each other: one must exceed the other.
     #[error("{name}={value} is not above {other}={least} in the model {model}")]
     NotAbove {
         /// The model.
         model: &'static str,
         /// The argument that is too small.
         name: &'static str,
-        /// Its value.
+        /// The value of the argument that is too small.
         value: f64,
         /// The argument that it must exceed.
         other: &'static str,
@@ -63,7 +63,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// No model or argument has this name; with the known one that has the most similar spelling.
+    /// An error for an unknown name of a model or argument, with the known name of the most similar spelling.
     pub(crate) fn unknown(what: &str, name: &str, has: &str, known: Vec<&str>) -> Self {
         let nearest = fairpace_cc::nearest(name, known.iter().copied());
         let meant = nearest.map(|name| format!(", did you mean \"{name}\"?")).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! Parts that both simulations share: BBR's windowed maximum, and the queueing delay by Little's law.
+//! Parts of both simulations: BBR's windowed maximum, and the queueing delay by Little's law.
 
 use std::collections::VecDeque;
 
-/// The largest sample of the last `rounds` rounds, including the present one; with 0 rounds, the last sample.
-/// Rounds must not decrease.
+/// A windowed maximum: the largest sample of the last `rounds` rounds, including the present one; with 0
+/// rounds, the last sample. Rounds must not decrease.
 #[derive(Debug, Clone)]
 pub(crate) struct MaxOfRounds {
     rounds: u64,
-    /// Candidates: ascending rounds, descending samples.
+    /// Candidates for the maximum: rounds ascend, samples descend.
     samples: VecDeque<(u64, f64)>,
 }
 

@@ -1,18 +1,20 @@
-//! How congestion-controlled flows share a link: the equations of two papers about BBR, and those of LEVEL.
+//! Models of congestion-controlled flows that share a link: the equations of two papers about BBR, and those
+//! of LEVEL.
 //!
 //! * [`mimd`]: the two-phase model of Zhang et al., "Improving Google's BBR for Reduced Latency and Increased
 //!   Fairness", 2018.
 //! * [`queueing`]: the model of Tao et al., "Unraveling the RTT-fairness Problem for BBR: A Queueing Model",
 //!   GLOBECOM 2018.
-//! * [`level`]: the model of LEVEL, `cc/level.h`, which research/level/theory.md holds against packets.
+//! * [`level`]: the model of LEVEL, `cc/level.h`, which research/level/theory.md compares with packets.
 //!
-//! Each model of a paper exists in three forms: its equations as printed, the same with their errors
+//! Each model of a paper exists in three forms: its equations as printed, the equations with their errors
 //! corrected, and a simulation of the fluid that the equations describe. This module has no packets and no
 //! implementation of an algorithm. It is independent of the packet simulator; where the two disagree, an
 //! assumption of the model does not hold.
 //!
-//! [`evaluate`] runs a model by name with arguments by name, and [`catalog`] lists both. The modules have the
-//! same models as plain functions. All functions are deterministic, and no argument makes them panic.
+//! [`evaluate`] runs a model by name with arguments by name, and [`catalog`] lists models and arguments. The
+//! modules have the same models as plain functions. All functions are deterministic, and no argument makes
+//! them panic.
 
 mod arguments;
 mod catalog;
@@ -29,12 +31,12 @@ pub use arguments::{Argument, Error};
 pub use catalog::{Model, Quantity, catalog, evaluate};
 
 /// The results of a model. A quantity that the equations do not define for the arguments is absent, such as
-/// the time until a flow starves if it never does.
+/// the time until a flow starves if the flow never does.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Output {
-    /// Numbers by name.
+    /// Computed numbers by name.
     pub values: BTreeMap<String, f64>,
-    /// Curves by name, as `[x, y]` in ascending order of x.
+    /// Computed curves by name, as `[x, y]` in ascending order of x.
     pub curves: BTreeMap<String, Vec<[f64; 2]>>,
 }
 

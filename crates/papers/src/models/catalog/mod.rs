@@ -1,4 +1,4 @@
-//! The catalogue of models, `assets/models.toml`: each has a name, and arguments and results by name.
+//! The catalogue of models, `assets/models.toml`: each model has a name, and named arguments and results.
 
 mod level;
 mod mimd;
@@ -16,11 +16,11 @@ use crate::models::arguments::{Argument, Checked, Error};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
-    /// Its name in [`Output`].
+    /// Name of the quantity in [`Output`].
     pub name: &'static str,
-    /// Its unit; empty for a pure number. For a curve: the units of both axes, x first.
+    /// Unit of the quantity; empty for a pure number. For a curve: the units of both axes, x first.
     pub unit: &'static str,
-    /// Its meaning.
+    /// Meaning of the quantity.
     pub meaning: &'static str,
 }
 
@@ -28,25 +28,25 @@ pub struct Quantity {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Its name: family and form, such as "queueing.simulation".
+    /// Name of the model, family and form: "queueing.simulation".
     pub name: &'static str,
-    /// A short description.
+    /// Title of the model.
     pub title: &'static str,
-    /// Where it comes from.
+    /// Source of the model.
     pub source: &'static str,
-    /// The groups of its arguments.
+    /// The groups of the model's arguments.
     #[serde(rename = "arguments")]
     groups: Vec<&'static str>,
-    /// Its arguments.
+    /// The arguments of the model.
     #[serde(skip)]
     pub arguments: Vec<Argument>,
-    /// The numbers that it computes.
+    /// The numbers that the model computes.
     pub values: Vec<Quantity>,
-    /// The curves that it computes.
+    /// The curves that the model computes.
     pub curves: Vec<Quantity>,
 }
 
-/// The file.
+/// The content of `assets/models.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 struct File {
@@ -54,7 +54,7 @@ struct File {
     model: Vec<Model>,
 }
 
-/// Arguments that models have in common, or one alone.
+/// A group of arguments that models have in common, or a single argument.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Group {
@@ -73,7 +73,7 @@ static CATALOG: LazyLock<Vec<Model>> = LazyLock::new(|| {
     models
 });
 
-/// All models.
+/// All models of the catalogue.
 #[must_use]
 pub fn catalog() -> &'static [Model] {
     &CATALOG
@@ -82,8 +82,8 @@ pub fn catalog() -> &'static [Model] {
 /// Evaluates the model of this name. Arguments that are not in `arguments` have their defaults.
 ///
 /// # Errors
-/// If there is no such model or argument, or if an argument is out of its range. The error names the
-/// argument, its range and the nearest known name.
+/// Returns an error if there is no such model or argument, or if an argument is out of its range. The error
+/// names the argument, its range and the nearest known name.
 pub fn evaluate(name: &str, arguments: &BTreeMap<String, f64>) -> Result<Output, Error> {
     let known = || catalog().iter().map(|model| model.name);
     let unknown = || Error::unknown("there is no model", name, "known", known().collect());
@@ -107,7 +107,7 @@ pub fn evaluate(name: &str, arguments: &BTreeMap<String, f64>) -> Result<Output,
 /// The largest number of points in a curve of a simulation; a picture has fewer columns.
 const CURVE_POINTS: usize = 2000;
 
-/// Every n-th of the points, and the last one, so that at most about [`CURVE_POINTS`] remain.
+/// Every n-th of the points, and the last one, so that at most about [`CURVE_POINTS`] points remain.
 fn thinned<T: Copy>(points: &[T]) -> impl Iterator<Item = T> + Clone {
     let every = points.len().div_ceil(CURVE_POINTS).max(1);
     let last = points.last().filter(|_| points.len() % every != 1 && every > 1);

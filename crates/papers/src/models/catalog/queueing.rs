@@ -6,7 +6,7 @@ use crate::models::arguments::{Checked, Error};
 use crate::models::queueing::simulation::{Point, Setting, Simulation, largest_ratio};
 use crate::models::queueing::{PROBE_BW_S, corrected, literal};
 
-/// The largest ratio that is tried where one that drains is sought. The paper goes to 9.5.
+/// The largest ratio in the search for a ratio that drains the flow. The paper goes to 9.5.
 const MOST_RATIO: f64 = 20.0;
 
 pub(super) fn literal_form(arguments: &Checked) -> Output {
@@ -112,7 +112,7 @@ pub(super) fn simulation_form(arguments: &Checked) -> Result<Output, Error> {
     Ok(output)
 }
 
-/// The first time after which flow 0's share stays within 0.05 of its last value.
+/// The first time after which flow 0's share stays within 0.05 of its final value, seconds.
 fn settled_s(points: &[Point]) -> f64 {
     let Some(last) = points.last() else { return f64::NAN };
     let off = points.iter().rposition(|point| (point.share0() - last.share0()).abs() > 0.05);

@@ -1,9 +1,10 @@
-//! Drains: for the time of a drain a flow keeps only a part of its rate times its base RTT in flight.
+//! Drains: during a drain a flow keeps only a part of its rate times its base RTT in flight.
 
 use super::{Level, root};
 
-/// How much the queueing delay falls in a drain of one flow with the share `share` of the rate, while the
-/// others keep their windows, seconds. `kept` is what the drain leaves of the rate times the base RTT.
+/// Decrease of the queueing delay, seconds, in a drain of one flow with the share `share` of the rate, while
+/// the other flows keep their windows. `kept` is the part of the rate times the base RTT that stays in
+/// flight.
 ///
 /// The flow takes `r (T + q) - kept r T` packets out of the network. They are `share ((1 - kept) T + q)`
 /// seconds of the link, but the queue has only q.
@@ -12,9 +13,9 @@ pub fn depth_s(share: f64, kept: f64, rtt_s: f64, queue_s: f64) -> f64 {
     (share * ((1.0 - kept) * rtt_s + queue_s)).min(queue_s)
 }
 
-/// The rate that a flow can keep whose drains no other joins: it sees no more of the queue than its own drain
-/// shows, so it is at equilibrium where `f(r) = ((1 - kept) T + q) r / C`. At the equal share or below there
-/// is no such advantage; the function then returns the equal share.
+/// The rate that a flow can keep whose drains no other flow joins: it observes only the part of the queue
+/// that its own drain removes, so it is at equilibrium where `f(r) = ((1 - kept) T + q) r / C`. At the equal
+/// share or below there is no such advantage; the function then returns the equal share.
 #[must_use]
 pub fn kept_rate(level: &Level, capacity: f64, flows: f64, rtt_s: f64, kept: f64) -> f64 {
     let equal = capacity / flows;

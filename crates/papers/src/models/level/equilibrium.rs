@@ -1,4 +1,4 @@
-//! The equilibrium: every flow sees the level of its own rate.
+//! The equilibrium: the queueing delay that every flow sees is the level of its own rate.
 //!
 //! On one FIFO all flows see one queueing delay q, so `f(r_i) = q`. As f falls strictly, all rates are equal;
 //! as they add up to the capacity, there is one q. Over several links flow i sees the sum of the delays of
@@ -9,7 +9,7 @@
 
 use super::{Level, root};
 
-/// Rates and the queueing delay of one FIFO.
+/// The equilibrium on one FIFO: the rates and the queueing delay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fifo {
     /// The rate of each flow.
@@ -18,11 +18,11 @@ pub struct Fifo {
     pub queue_s: f64,
 }
 
-/// The equilibrium of flows on one FIFO. Flow i takes the queueing delay for `queue - errors_s[i]`: its base
-/// RTT is too high by `errors_s[i]`. There is one flow at least, and the capacity is above 0.
+/// The equilibrium of flows on one FIFO. Flow i measures the queueing delay as `queue - errors_s[i]`: its
+/// base RTT is too high by `errors_s[i]`. There is at least one flow, and the capacity is above 0.
 ///
-/// If all errors are negative the flows may see a queue where there is none; then they leave a part of the
-/// capacity unused.
+/// If all errors are negative, the flows may measure a queue where there is none; then they leave a part of
+/// the capacity unused.
 #[must_use]
 pub fn fifo(level: &Level, capacity: f64, errors_s: &[f64]) -> Fifo {
     let rate = |queue_s: f64, error_s: f64| level.rate(queue_s - error_s);
@@ -34,15 +34,16 @@ pub fn fifo(level: &Level, capacity: f64, errors_s: &[f64]) -> Fifo {
     Fifo { rates: errors_s.iter().map(|error| rate(queue_s, *error)).collect(), queue_s }
 }
 
-/// Relative change of a flow's rate per relative change of what it takes for the queueing delay: a base RTT
-/// that is too high by a small part x of q gives a rate that is higher by this times x.
+/// Elasticity of a flow's rate: its relative change per relative change of the queueing delay that the flow
+/// measures. A base RTT that is too high by a small part x of q gives a rate that is higher by the elasticity
+/// times x.
 #[must_use]
 pub fn elasticity(level: &Level) -> f64 {
     1.0 / level.exponent
 }
 
-/// The share of a flow over `links` bottlenecks of a parking lot, beside one flow on each: `f(r0) = links *
-/// q` and `f(r1) = q`, so the rates have the ratio `links^(-1 / exponent)`.
+/// The share of a flow over `links` bottlenecks of a parking lot, beside one flow on each bottleneck: `f(r0)
+/// = links * q` and `f(r1) = q`, so the rates have the ratio `links^(-1 / exponent)`.
 #[must_use]
 pub fn parking_lot_share(level: &Level, links: f64) -> f64 {
     1.0 / (1.0 + links.powf(1.0 / level.exponent))

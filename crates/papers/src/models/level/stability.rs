@@ -1,17 +1,17 @@
-//! Steering as a linear loop with delay.
+//! Stability of steering: a linear loop with delay.
 //!
-//! A flow changes W once a round by what the mean of the round before asks for. With equal RTTs and a window
-//! that ACKs clock, the queue follows the sum of the windows at once, and one round later the mean shows it:
-//! in rounds, `x[n + 1] = x[n] - gain x[n - 1]`, with the roots of `z^2 - z + gain`. The gain is all that
-//! counts, as the step is divided by T + f: neither rate nor RTT nor number of flows nor f is in it. It is
-//! stable below 1, does not oscillate up to 1/4, and is fastest there.
+//! A flow changes W once a round, by the mean of the round before. With equal RTTs and a window that ACKs
+//! clock, the queue follows the sum of the windows at once, and the mean shows it one round later: in rounds,
+//! `x[n + 1] = x[n] - gain x[n - 1]`, with the roots of `z^2 - z + gain`. Only the gain matters, as the step
+//! is divided by T + f: rate, RTT, number of flows and f cancel. The loop is stable below 1, does not
+//! oscillate up to 1/4, and is fastest at 1/4.
 //!
 //! For different RTTs the loop is in continuous time. With `z_i = exp(-s D_i)`, D_i = T_i + q, the bottleneck
-//! sees `W_i(s) = X_i(s) (1 - z_i) / s + r_i z_i Q(s)`: inflight is what was sent since the newest
+//! sees `W_i(s) = X_i(s) (1 - z_i) / s + r_i z_i Q(s)`: inflight is the data sent since the newest
 //! acknowledged packet, and the queue moves that packet (the joint link model of Jacobsson et al., 2009, and
 //! Tang et al., 2010). So `Q = sum(phi_i W_i) / sum(phi_i r_i)`, `phi_i = 1 / (1 - z_i)`. The real part of
-//! phi_i is at least 1/2 where that of s is not negative, so ACK clocks alone are stable for any RTTs. What
-//! steering adds is [`Loop::returned`]: a mean over the flows, weighted by `phi_i r_i`, of loops of one flow.
+//! phi_i is at least 1/2 where that of s is not negative, so ACK clocks alone are stable for any RTTs.
+//! Steering adds [`Loop::returned`]: a mean over the flows, weighted by `phi_i r_i`, of loops of one flow.
 
 use std::f64::consts::{PI, TAU};
 
@@ -20,7 +20,7 @@ use num_complex::Complex64;
 use super::Level;
 
 /// The larger modulus of the roots of `z^2 - z + gain`: the part of a disturbance that is left after a round,
-/// for flows of one RTT. At 1 and above they do not settle.
+/// for flows of one RTT. At 1 and above the flows do not settle.
 #[must_use]
 pub fn left_after_round(gain: f64) -> f64 {
     if gain <= 0.25 { 0.5 * (1.0 + (1.0 - 4.0 * gain).sqrt()) } else { gain.sqrt() }
@@ -32,15 +32,15 @@ pub const CRITICAL_GAIN: f64 = 0.25;
 /// The gain from which flows of one RTT do not settle.
 pub const LARGEST_GAIN: f64 = 1.0;
 
-/// Part of the newest round in the mean of the delivered rate.
+/// Weight of the newest round in the mean of the delivered rate.
 const RATE_WEIGHT: f64 = 0.25;
 
-/// A flow at the equilibrium.
+/// A flow of the loop, at the equilibrium.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Member {
-    /// D: the RTT with the queueing delay, seconds.
+    /// Length of a round, seconds: the RTT with the queueing delay, D.
     round_s: f64,
-    /// `alpha f / D`.
+    /// Slope of the level over the round, `alpha f / D`.
     slope: f64,
 }
 
@@ -51,8 +51,8 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// The loop of flows of these base RTTs, in seconds, at the equilibrium of a link. There is one flow at
-    /// least.
+    /// The loop of flows of these base RTTs, in seconds, at the equilibrium of a link. There is at least one
+    /// flow.
     #[must_use]
     pub fn new(level: &Level, capacity: f64, rtts_s: &[f64]) -> Self {
         let level_s = level.delay_s(capacity / rtts_s.len() as f64);
@@ -63,8 +63,8 @@ impl Loop {
         Self { members: rtts_s.iter().map(member).collect() }
     }
 
-    /// What comes back of a disturbance of q with the complex frequency `s`, with its sign reversed: at -1 it
-    /// sustains itself.
+    /// Open-loop response to a disturbance of q with the complex frequency `s`, with its sign reversed: at -1
+    /// the disturbance sustains itself.
     #[must_use]
     pub fn returned(&self, gain: f64, s: Complex64) -> Complex64 {
         let mut sum = Complex64::ZERO;
@@ -77,7 +77,7 @@ impl Loop {
         sum / weights
     }
 
-    /// Whether all disturbances of q go away.
+    /// Whether all disturbances of q decay.
     #[must_use]
     pub fn is_stable(&self, gain: f64) -> bool {
         let rounds = || self.members.iter().map(|member| member.round_s);
@@ -86,19 +86,19 @@ impl Loop {
         does_not_wind(shortest, longest, |s| 1.0 + self.returned(gain, s))
     }
 
-    /// The gain from which disturbances of q grow, at most 4.
+    /// The gain above which disturbances of q grow, at most 4.
     #[must_use]
     pub fn gain_bound(&self) -> f64 {
         gain_bound(|gain| self.is_stable(gain))
     }
 
-    /// The bound that the ACK clock of the longest round sets beside flows of the shortest one, in closed
-    /// form.
+    /// An upper bound on the gain in closed form, which the ACK clock of the longest round sets beside flows
+    /// of the shortest round.
     ///
-    /// Where `phi` of the long flows cancels the imaginary part of that of the short ones, little above the
-    /// frequency `2 pi / D_long`, the short flows' part of what comes back is `-gain / (w D_short)^2`: bursts
-    /// go around with the long flows, and the short ones make room for them, and fill the room, at the wrong
-    /// time.
+    /// The bound is where `phi` of the long flows cancels the imaginary part of that of the short ones,
+    /// slightly above the frequency `2 pi / D_long`. There the short flows' part of the response is `-gain /
+    /// (w D_short)^2`: bursts circulate with the long flows, and the short flows leave room for them, and
+    /// fill it, at the wrong time.
     #[must_use]
     pub fn resonance_bound(&self) -> f64 {
         let rounds = || self.members.iter().map(|member| member.round_s);
@@ -119,11 +119,11 @@ impl Member {
     }
 }
 
-/// The gain from which flows of one RTT do not settle if they are paced at W / (T + q) and cwnd does not
-/// limit them: q is the mean of the round before, and holds for a round. 0: they settle at no gain.
+/// The gain above which flows of one RTT do not settle if they are paced at W / (T + q) and cwnd does not
+/// limit them: q is the mean of the round before, and is applied for a round. 0: the flows settle at no gain.
 ///
-/// The link makes an integral of the rate. The divisor T + q is all that limits it, and it comes two rounds
-/// late: one for the trip, and half of one each for the mean and for holding it.
+/// The link integrates the rate. Only the divisor T + q limits it, and it is two rounds late: one for the
+/// round trip, half of one for the mean, and half of one for the time for which it is applied.
 #[must_use]
 pub fn paced_gain_bound() -> f64 {
     gain_bound(|gain| {
@@ -137,7 +137,8 @@ pub fn paced_gain_bound() -> f64 {
 }
 
 /// Whether a function without poles to the right of the imaginary axis has no roots there: its curve along
-/// the axis does not wind around 0 (Nyquist). Rounds of the shortest and the longest length make its scale.
+/// the axis does not wind around 0 (Nyquist). The lengths of the shortest and the longest round give the
+/// scale of frequencies.
 fn does_not_wind(shortest_s: f64, longest_s: f64, of: impl Fn(Complex64) -> Complex64) -> bool {
     // beyond, nothing comes back that is as large as what went out
     let end = 2.0 * TAU / shortest_s;
@@ -155,7 +156,7 @@ fn does_not_wind(shortest_s: f64, longest_s: f64, of: impl Fn(Complex64) -> Comp
     turned.abs() < PI
 }
 
-/// The gain up to which all is stable, to one part in a thousand or better, if there is one such gain.
+/// The gain up to which the loop is stable, to one part in a thousand or better, if there is one such gain.
 fn gain_bound(is_stable: impl Fn(f64) -> bool) -> f64 {
     let mut stable = 0.0;
     let mut unstable = GAIN_STEP;
@@ -173,13 +174,13 @@ fn gain_bound(is_stable: impl Fn(f64) -> bool) -> f64 {
     stable
 }
 
-/// Points of the curve at most: enough for RTTs of a ratio of 50.
+/// Most points of the curve: enough for RTTs of a ratio of 50.
 const STEPS_MOST: f64 = 20_000.0;
-/// Gains above are not looked at.
+/// Largest gain of the search.
 const GAIN_MOST: f64 = 4.0;
-/// Gains below count as 0.
+/// Largest gain that counts as 0.
 const GAIN_LEAST: f64 = 1e-4;
-/// The least gain that is tried.
+/// Smallest gain that the search tries.
 const GAIN_STEP: f64 = 0.02;
-/// From one gain that is tried to the next.
+/// Ratio between successive gains of the search.
 const GAIN_FACTOR: f64 = 1.2;

@@ -31,7 +31,7 @@ pub fn final_delay(cwnd_gain: f64, rtts: [f64; 2]) -> f64 {
 }
 
 /// The factor by which the odds grow when both flows have taken a new estimate at this delay. The odds are
-/// the longer flow's rate over the other's.
+/// the longer flow's rate over the shorter flow's rate.
 #[must_use]
 pub fn odds_factor(rtts: [f64; 2], delay: f64) -> f64 {
     let (short, long) = (rtts[0].min(rtts[1]), rtts[0].max(rtts[1]));

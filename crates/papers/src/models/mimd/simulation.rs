@@ -12,20 +12,20 @@
 use super::adaptive_alpha;
 use crate::models::fluid::MaxOfRounds;
 
-/// The settings of a simulation.
+/// The settings of a simulation of the two-phase model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
-    /// RTTs without a queue, seconds, above 0.
+    /// Base RTT of each flow, seconds, above 0.
     pub rtts_s: [f64; 2],
     /// Capacity, in the unit of all rates, above 0.
     pub capacity: f64,
-    /// Estimates at the start, above 0.
+    /// Bandwidth estimate of each flow at the start, above 0.
     pub rates: [f64; 2],
-    /// Pacing gain of the first phase; that of the second is 2 minus this.
+    /// Pacing gain of the first phase; the gain of the second phase is 2 minus this.
     pub gain: f64,
     /// Cwnd in estimated bandwidth-delay products.
     pub cwnd_gain: f64,
-    /// Use 1 plus alpha instead of `gain`.
+    /// Whether the gain of the first phase is 1 plus alpha instead of `gain`.
     pub adaptive: bool,
     /// Length of the maximum filter in rounds, from 1.
     pub filter_rounds: u32,
@@ -36,22 +36,22 @@ pub struct Setting {
     pub duration_s: f64,
 }
 
-/// The state at a time.
+/// The state of the simulation at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Seconds.
+    /// Simulated time, seconds.
     pub time_s: f64,
     /// Queueing delay, seconds.
     pub delay_s: f64,
-    /// Estimates.
+    /// Bandwidth estimate of each flow.
     pub estimates: [f64; 2],
-    /// Throughput.
+    /// Throughput of each flow.
     pub rates: [f64; 2],
-    /// Gains in excess of 1 in the first phase.
+    /// Gain of each flow in the first phase, in excess of 1.
     pub alphas: [f64; 2],
     /// Data sent by both flows since the start.
     pub sent: f64,
-    /// Data delivered for both flows since the start. The queue is `sent` minus this.
+    /// Data delivered for both flows since the start. The queue is `sent` minus `delivered`.
     pub delivered: f64,
 }
 
@@ -115,7 +115,8 @@ pub struct Simulation {
     rates: [f64; 2],
 }
 
-/// Steps per RTT. With twice as many steps, shares change by less than a hundredth (tested below).
+/// Steps per RTT. With twice as many steps, shares change by less than a hundredth (a test of this file shows
+/// it).
 const STEPS_PER_RTT: f64 = 40.0;
 
 impl Simulation {

@@ -5,9 +5,9 @@
 //! has an effect; the capacity has none. The long flow's estimate rises at once, but BBR keeps the largest of
 //! ten rounds, so the short flow's estimate falls only once per ten of its own rounds. This sets the pace.
 //!
-//! The paper's closed form (equations 10, 16, 20) has neither property, and its threshold at `ratio = 2` does
-//! not exist here. The end of PROBE_BW after 9.8 s is a limit: a flow that is not starved by then never
-//! starves.
+//! The paper's closed form (equations 10, 16, 20) has neither property, and the corrected form has no
+//! threshold at `ratio = 2`. The end of PROBE_BW after 9.8 s is a limit: a flow that is not starved by then
+//! never starves.
 
 use super::PROBE_BW_S;
 
@@ -20,7 +20,8 @@ pub fn updates_to_starve(ratio: f64, odds: f64, starved: f64) -> f64 {
     if missing <= 0.0 { 0.0 } else { missing / ratio.ln() }
 }
 
-/// The same in round trips of flow 1, for a maximum over `filter_rounds` rounds.
+/// The number of round trips of flow 1 until flow 0 has the share `starved`, for a maximum over
+/// `filter_rounds` rounds.
 #[must_use]
 pub fn rounds_to_starve(ratio: f64, odds: f64, starved: f64, filter_rounds: f64) -> f64 {
     updates_to_starve(ratio, odds, starved) * filter_rounds / ratio

@@ -2,13 +2,13 @@
 //!
 //! The errors make these numbers unfit for other uses:
 //!
-//! * (1) never forgets a maximum, while (7) to (22) set the rate to the last estimate. Here, as there, the
-//!   rate is the estimate.
+//! * (1) never forgets a maximum, while (7) to (22) set the rate to the last estimate. This module uses the
+//!   last estimate, too.
 //! * (2) to (5) use the index of one slot earlier than intended, and read the other flow's clock in the wrong
 //!   unit (`% 1` instead of `% RTT0`). Even two flows with the same RTT do not keep their initial shares.
 //! * (9) to (12) write `inflight0` for flow 0's rate S0.
-//! * (10) holds S0 constant. S0 scales with the capacity, so the capacity cancels in y: it accelerates
-//!   nothing.
+//! * (10) holds S0 constant. S0 scales with the capacity, so the capacity cancels in y: it has no effect on
+//!   the speed.
 //! * (16) takes the logarithm to the base a of a number below 1: a negative time.
 //! * (17) cannot hold with (10): S1 tends to c - S0/a, not to c.
 //! * (20) uses c for S0. Its argument is infinite at a = 2 and negative above. This is the origin of the
@@ -33,12 +33,12 @@ pub fn next_rate1(ratio: f64, capacity: f64, s0: f64, s1: f64) -> f64 {
     1.0 / (1.0 / capacity + s0 / (ratio * capacity * s1))
 }
 
-/// Rates in each slot. The slots of each flow have the length of its own RTT.
+/// Rates of both flows in each slot. The slots of each flow have the length of its own RTT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slots {
-    /// Flow 0, from its initial rate on.
+    /// Rates of flow 0, from its initial rate on.
     pub s0: Vec<f64>,
-    /// Flow 1.
+    /// Rates of flow 1, from its initial rate on.
     pub s1: Vec<f64>,
 }
 
@@ -70,12 +70,13 @@ pub fn slots(slots: usize, ratio: f64, capacity: f64, r0: f64, r1: f64) -> Slots
     rates
 }
 
-/// Equation 6, as a part of 1. Two flows with nothing in flight share equally.
+/// Equation 6: a flow's share of the capacity, 0 to 1. Two flows with nothing in flight share equally.
 fn share(own: f64, other: f64) -> f64 {
     if own + other > 0.0 { own / (own + other) } else { 0.5 }
 }
 
-/// Equation 16: slots until flow 0 is drained when the ratio is above 8. The result is negative: see above.
+/// Equation 16: slots until flow 0 is drained when the ratio is above 8. The result is negative, as the
+/// errors of this module's list explain.
 #[must_use]
 pub fn slots_above_8(ratio: f64, starved: f64) -> f64 {
     let capacity = 1.0;
@@ -112,8 +113,8 @@ pub fn lower_bound(ratio: f64, rtt0_s: f64, capacity: f64, r0: f64, r1: f64) -> 
     1.0 - s1.last().copied().unwrap_or(r1) / capacity
 }
 
-/// The largest ratio, in steps of 0.001 and up to `most`, below the first one whose [`lower_bound`] is at or
-/// below `starved`. Above it the bound is not monotone: the fewer slots of a larger ratio may drain less.
+/// The largest ratio, in steps of 0.001 and up to `most`, below the first ratio whose [`lower_bound`] is at
+/// or below `starved`. Above it the bound is not monotone: the fewer slots of a larger ratio may drain less.
 #[must_use]
 pub fn largest_ratio(rtt0_s: f64, capacity: f64, rates: [f64; 2], starved: f64, most: f64) -> f64 {
     let ratio = |step: u32| 1.0 + f64::from(step) / 1000.0;

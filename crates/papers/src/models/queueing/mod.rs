@@ -9,7 +9,7 @@
 //!   leaves out.
 //! * [`simulation`]: the two flows in continuous time, event by event.
 //!
-//! Rates may have any unit if all have the same one. Times are in seconds. A share is a part of 1.
+//! Rates may have any unit if all rates have the same one. Times are in seconds. A share is between 0 and 1.
 
 pub mod corrected;
 pub mod literal;

@@ -11,26 +11,27 @@ use std::collections::VecDeque;
 
 use crate::models::fluid::{MaxOfRounds, littles_delay};
 
-/// The settings of a simulation.
+/// The settings of a simulation of the queueing model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     /// RTT of flow 0, seconds, above 0.
     pub rtt0_s: f64,
-    /// RTT of flow 1 over that of flow 0, from 1.
+    /// RTT of flow 1 over the RTT of flow 0, from 1.
     pub ratio: f64,
     /// Capacity, in the unit of all rates, above 0.
     pub capacity: f64,
-    /// Rates before and at the start, above 0.
+    /// Rate of each flow at the start and before, above 0.
     pub rates: [f64; 2],
-    /// Length of the maximum filter in rounds. 0 is no filter; nor is 1 with one sample per round.
+    /// Length of the maximum filter in rounds. 0, and 1 with one sample per round, mean no filter.
     pub filter_rounds: u32,
     /// Samples of each flow per round trip, from 1, at equal distances.
     pub samples_per_round: u32,
-    /// Gain of every eighth round; that of the next is 2 minus this. 1 is no gain.
+    /// Gain of every eighth round; the gain of the next round is 2 minus this. 1 means no gain.
     pub gain: f64,
     /// The phase of the cycle of eight in which each flow starts. The paper's is 2, the third phase.
     pub phases: [u32; 2],
-    /// Compute shares by throughput, by Little's law with a common queueing delay, instead of by equation 6.
+    /// Whether shares follow from throughput, by Little's law with a common queueing delay, instead of from
+    /// equation 6.
     pub little: bool,
     /// Simulated time, seconds.
     pub duration_s: f64,
@@ -39,13 +40,13 @@ pub struct Setting {
 /// The state of both flows after an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Seconds.
+    /// Simulated time, seconds.
     pub time_s: f64,
-    /// Estimates: the maxima of flow 0 and 1.
+    /// Bandwidth estimates: the maxima of flow 0 and 1.
     pub estimates: [f64; 2],
-    /// Rates: estimates times gains.
+    /// Sending rates: estimates times gains.
     pub rates: [f64; 2],
-    /// Throughput: equation 6 of inflight, or Little's law.
+    /// Throughput of each flow: by equation 6, or by Little's law.
     pub throughput: [f64; 2],
     /// Data sent by each flow since the start.
     pub sent: [f64; 2],
@@ -59,7 +60,7 @@ impl Point {
     }
 }
 
-/// A past rate with the time at which it began.
+/// A past rate, with the time at which it began.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     from_s: f64,
@@ -71,11 +72,11 @@ struct Flow {
     rtt_s: f64,
     phase: u32,
     samples_per_round: u64,
-    /// Samples so far.
+    /// Number of samples up to now.
     samples: u64,
     filter: MaxOfRounds,
     estimate: f64,
-    /// The rates of the last RTT. The last one applies now.
+    /// The rates of the last RTT. The last of them is the present rate.
     past: VecDeque<Segment>,
     sent: f64,
 }
@@ -104,12 +105,12 @@ impl Flow {
         sum
     }
 
-    /// Inflight: the data sent during the last RTT.
+    /// Inflight: the data that the flow sent during the last RTT.
     fn inflight(&self, now_s: f64) -> f64 {
         self.sent_since(now_s - self.rtt_s, now_s)
     }
 
-    /// Takes this sample, which may end a round.
+    /// Adds a sample, which may end a round.
     fn take(&mut self, now_s: f64, sample: f64, gain: f64) {
         self.samples += 1;
         let round = self.samples / self.samples_per_round;
@@ -169,7 +170,7 @@ impl Simulation {
         }
     }
 
-    /// Throughput of both flows at this moment: equation 6, or Little's law.
+    /// Throughput of both flows at a time: by equation 6, or by Little's law.
     fn throughput(&self, now_s: f64) -> [f64; 2] {
         let [b0, b1] = [self.flows[0].inflight(now_s), self.flows[1].inflight(now_s)];
         if self.setting.little {
