@@ -4,22 +4,22 @@ use crate::plot::percent;
 use crate::scale::{Axis, HEIGHT, Scale};
 use maud::{Markup, html};
 
-/// A place on the horizontal axis from which on something else holds.
+/// A named vertical line: the place on the horizontal axis at which a state begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Where.
+    /// Horizontal value at which the state begins.
     pub x: f64,
-    /// What holds from there on.
+    /// Name of the state.
     pub to: String,
 }
 
-/// The lines, in plot units.
+/// The vertical lines of a chart, in plot units.
 pub(crate) fn lines(changes: &[Change], scale: &Scale) -> Markup {
     let path: String = changes.iter().map(|change| format!("M{},0v{HEIGHT}", scale.x(change.x))).collect();
     html! { @if !path.is_empty() { path class="change" d=(path) {} } }
 }
 
-/// Their names, as HTML over the plot: text in the drawing would be stretched.
+/// The names of the states, as HTML over the plot: text in the drawing would be stretched.
 pub(crate) fn names(changes: &[Change], x: &Axis) -> Markup {
     html! {
         @for change in changes {

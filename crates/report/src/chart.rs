@@ -23,21 +23,22 @@ pub(crate) const LABEL_PX: f64 = 16.0;
 const MOST_LABELS: usize = 8;
 /// The largest number of letters in a label that fits beside the curves.
 const LONGEST_LABEL: usize = 26;
-/// A line with more points than this is drawn finer, because it is a series and not a few means.
+/// Most points of a line of normal width. A line with more is thinner, as it is a series, not a few means.
 const FINE_FROM: usize = 150;
 /// The last part of the horizontal axis, whose values determine the height of a label.
 const LABELLED_PART: f64 = 0.1;
 
-/// How values are drawn. Each mark means the same in every chart, strip and legend.
+/// How values are drawn. A look means the same in every chart, strip and legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Look {
     /// A line through the points, with the interval as a band.
     Line,
-    /// A value applies until the next.
+    /// A step curve: a value applies until the next.
     Steps,
     /// A dashed line: a reference for comparison.
     Dashed,
-    /// A line of dashes and dots through the points, with the interval as a band: what is not from the paper.
+    /// A line of dashes and dots through the points, with the interval as a band: for results that are not in
+    /// the paper.
     Broken,
     /// Filled circles, with the interval as whiskers.
     Dots,
@@ -45,14 +46,14 @@ pub enum Look {
     Rings,
     /// Open squares, with the interval as whiskers.
     Squares,
-    /// Filled squares, with the interval as whiskers: what is not from the paper.
+    /// Filled squares, with the interval as whiskers: for results that are not in the paper.
     Boxes,
 }
 
 /// A set of values with the same look.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// The look.
+    /// The look of the values.
     pub look: Look,
     /// Horizontal values.
     pub x: Vec<f64>,
@@ -65,24 +66,24 @@ pub struct Layer {
 /// The layers of one entry in the legend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// The text of the entry.
+    /// Text of the entry.
     pub label: String,
-    /// The colour; `None` is that of text.
+    /// Colour of the curve; `None` is the colour of text.
     pub colour: Option<Colour>,
-    /// The layers, from back to front.
+    /// The layers of the curve, from back to front.
     pub layers: Vec<Layer>,
 }
 
 /// A chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// The heading.
+    /// Title of the chart.
     pub title: String,
     /// Text beside the title, such as the place of the measurement.
     pub note: String,
-    /// Titles of the axes, with units: the horizontal one.
+    /// Title of the horizontal axis, with its unit.
     pub x_title: String,
-    /// The vertical one.
+    /// Title of the vertical axis, with its unit.
     pub y_title: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -92,16 +93,16 @@ pub struct Chart {
     pub curves: Vec<Curve>,
     /// Grey vertical lines behind the curves.
     pub changes: Vec<Change>,
-    /// Both axes have the same length, and a curve may turn back, because neither axis is time.
+    /// Whether both axes have the same length. A curve may then turn back, because neither axis is time.
     pub square: bool,
-    /// What the vertical quantity can be: no interval is drawn beyond.
+    /// Possible range of the vertical quantity: no interval is drawn beyond it.
     pub possible: [f64; 2],
 }
 
-/// Of a quantity that can be anything.
+/// The possible range of a quantity without limits.
 pub const ANY: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// The head of a page with charts, with additional style. Such a page loads nothing and has no script.
+/// The head of a page with charts, with additional style. Such a page loads no file and has no script.
 #[must_use]
 pub fn head(title: &str, page_style: &'static str) -> Markup {
     crate::page::head(
@@ -147,7 +148,7 @@ impl Chart {
         }
     }
 
-    /// Whether a legend is needed. A single curve named like the axis needs none.
+    /// Whether the chart needs a legend. A single curve named like the axis needs none.
     pub(crate) fn needs_key(&self) -> bool {
         let y_title = self.y_title.to_lowercase();
         !matches!(self.curves.as_slice(), [only] if y_title.starts_with(&only.label.to_lowercase()))
@@ -165,7 +166,7 @@ impl Chart {
         }
     }
 
-    /// The content of that SVG element, in plot units.
+    /// The content of the chart's SVG element, in plot units.
     pub(crate) fn inside(&self, columns: usize) -> Markup {
         let columns = if self.square { usize::MAX } else { columns / self.curves.len().clamp(1, 4) };
         let scale = Scale { time: self.x, value: self.y, columns };
@@ -230,7 +231,7 @@ impl Chart {
 }
 
 impl Curve {
-    /// The look of the curve in a legend: that of its line, or that of its marks if it has no line.
+    /// The look of the curve in a legend: the look of its line, or of its marks if it has no line.
     pub(crate) fn look(&self) -> Look {
         let lines = self.layers.iter().map(|layer| layer.look).find(|look| !look.is_points());
         let points = self.layers.first().map_or(Look::Line, |layer| layer.look);
@@ -255,7 +256,7 @@ impl Look {
         matches!(self, Look::Dots | Look::Rings | Look::Squares | Look::Boxes)
     }
 
-    /// Its CSS class.
+    /// CSS class of the look.
     fn class(self) -> &'static str {
         match self {
             Look::Line | Look::Steps => "line",
@@ -298,7 +299,7 @@ impl Layer {
         }
     }
 
-    /// The path of the interval around a line, wherever two neighbouring points have one.
+    /// The path of the interval around a line, wherever two neighbouring points have an interval.
     fn band(&self, scale: &Scale, possible: [f64; 2]) -> String {
         let points = self.x.len().min(self.y.len());
         let has = |i: &usize| self.x[*i].is_finite() && self.y[*i].is_finite() && self.half(*i).is_finite();
@@ -336,7 +337,7 @@ impl Layer {
     }
 }
 
-/// The end of an interval, or of what is possible if that comes first.
+/// The end of an interval, limited to the possible range.
 pub(crate) fn within(end: f64, [least, most]: [f64; 2]) -> f64 {
     end.clamp(least, most)
 }
@@ -371,7 +372,7 @@ fn sampled(look: Look, colour: Option<Colour>) -> Markup {
     samples(look, &class(colour), &[[0.0, 0.0]])
 }
 
-/// Samples of the same look and colour, with their left upper corners.
+/// Samples of one look and colour, given their left upper corners.
 pub(crate) fn samples(look: Look, colour: &str, corners: &[[f64; 2]]) -> Markup {
     let of = |[x, y]: &[f64; 2]| match look.is_points() {
         true => format!("M{},{}h0", number(x + 8.0).0, number(y + 4.0).0),
@@ -384,50 +385,50 @@ pub(crate) fn samples(look: Look, colour: &str, corners: &[[f64; 2]]) -> Markup 
     }
 }
 
-/// A row of a chart of bars.
+/// A row of a bar chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// A heading above the row; empty for none.
     pub above: String,
-    /// The text in front of the row.
+    /// Label in front of the row.
     pub label: String,
-    /// Its bars, from above: one, or one for each entry of the legend.
+    /// The bars of the row, from above: one, or one for each entry of the legend.
     pub bars: Vec<Bar>,
 }
 
-/// A bar, or marks in its place, with their numbers.
+/// A bar, or marks in its place, with numbers after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// Of its marks.
+    /// Colour of the bar's marks.
     pub colour: Option<Colour>,
-    /// The texts after it: the number of each mark.
+    /// The numbers after the bar, one for each mark.
     pub said: Vec<(Look, String)>,
-    /// The drawing.
+    /// Drawing of the bar and its marks.
     pub strip: Strip,
 }
 
-/// A chart of bars or marks on a common axis.
+/// A bar chart: bars or marks on a common axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bars {
-    /// The heading.
+    /// Title of the chart.
     pub title: String,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: String,
-    /// What the bars of each row are, from above, with a colour; empty where a row has one.
+    /// The legend: names and colours of the bars of a row, from above; empty if each row has one bar.
     pub key: Vec<(String, Option<Colour>)>,
-    /// Of all rows.
+    /// The axis of all rows.
     pub axis: Axis,
-    /// From above.
+    /// The rows, from above.
     pub rows: Vec<Row>,
 }
 
-/// Labels longer than this stand above their bars where the page is narrow.
+/// Longest label, in letters, that stands beside its bars where the page is narrow; a longer one is above.
 const LONGEST_BESIDE: usize = 12;
-/// Numbers longer than this stand below their bars there.
+/// Longest text of numbers, in letters, beside its bars where the page is narrow; a longer one is below.
 const LONGEST_SAID: usize = 26;
-/// Labels longer than this have two lines.
+/// Longest label, in letters, that has one line; a longer one has two.
 const WIDEST_BESIDE: usize = 26;
-/// The space of a mark in front of its number, in letters.
+/// Space of a mark in front of its number, in letters.
 const MARK: usize = 4;
 
 impl Bars {
@@ -481,7 +482,7 @@ impl Row {
 }
 
 impl Bar {
-    /// The colour of a mark: what is published has that of text.
+    /// Colour of a mark: a published value has the colour of text.
     pub(crate) fn of(&self, look: Look) -> Option<Colour> {
         self.colour.filter(|_| look != Look::Squares)
     }
@@ -492,12 +493,12 @@ fn bar_sample(colour: Option<Colour>) -> Markup {
     html! { svg.swatch viewBox="0 0 16 8" aria-hidden="true" { (bar_sampled(colour)) } }
 }
 
-/// The content of such a sample, 16 wide and 8 high.
+/// The content of a sample of a bar, 16 wide and 8 high.
 pub(crate) fn bar_sampled(colour: Option<Colour>) -> Markup {
     html! { rect class={ "bar " (class(colour)) } width="16" height="8" {} }
 }
 
-/// The text as it may appear in a page: without characters that XML does not allow.
+/// Replaces characters that XML does not allow, so that a text may appear in a page.
 #[must_use]
 pub fn printable(text: String) -> String {
     crate::printable(text)

@@ -4,22 +4,23 @@ use std::fmt::Write as _;
 
 use crate::plot::flow_class;
 
-/// An algorithm's colour, with all names that the algorithm has.
+/// An algorithm's colour, with all names of the algorithm.
 struct Entry {
-    /// In lower case: of the algorithm itself, of its versions with the same rules, and of runs and labels.
+    /// Names in lower case: of the algorithm itself, of its versions with the same rules, and of runs and
+    /// labels.
     names: &'static [&'static str],
-    /// On a light background.
+    /// The colour on a light background.
     light: Rgb,
-    /// On a dark one.
+    /// The colour on a dark background.
     dark: Rgb,
 }
 
-/// Red, green, blue.
+/// A colour: red, green, blue.
 type Rgb = [u8; 3];
 
-/// The colour of every algorithm. When they were chosen, those that meet in one picture differed by at least
-/// 12 units of CIE L*a*b* with normal vision and without red, green or blue cones (simulated after Machado,
-/// 2009); no test keeps that. Curves also have labels.
+/// The colour of every algorithm. When they were chosen, the colours of algorithms that share a picture
+/// differed by at least 12 units of CIE L*a*b* with normal vision and without red, green or blue cones
+/// (simulated after Machado, 2009); no test checks this. Curves also have labels.
 const ALGORITHMS: [Entry; 16] = [
     entry(&["bbr", "bbr1", "bbr1_49", "bbrv1", "v1"], [0x00, 0x72, 0xb2], [0x4a, 0xa9, 0xee]),
     entry(&["cubic"], [0xd5, 0x5e, 0x00], [0xff, 0x8b, 0x45]),
@@ -39,30 +40,32 @@ const ALGORITHMS: [Entry; 16] = [
     entry(&["level"], [0x14, 0x18, 0x1d], [0xf2, 0xf5, 0xf8]),
 ];
 
-/// What has no algorithm: in the middle, so that its tones differ.
+/// The colour of curves without an algorithm. It has a middle lightness, so that its tones differ.
 const NEUTRAL: Entry = entry(&[], [0x5a, 0x63, 0x6d], [0xa0, 0xaa, 0xb5]);
-/// Its CSS class.
+/// CSS class of the neutral colour.
 const NO_ALGORITHM: &str = "an";
 
-/// How far a deep tone goes to black on a light background, to white on a dark one: in percent.
+/// Distance of a deep tone from the colour, percent of the way to black on a light background, to white on a
+/// dark one.
 const DEEPER: u32 = 45;
-/// How far a pale tone goes to the background, in percent: it stays visible as a thin line.
+/// Distance of a pale tone from the colour, percent of the way to the background: the tone stays visible as a
+/// thin line.
 const PALER: u32 = 32;
-/// Three tones, without and with dashes.
+/// Number of distinct looks: three tones, without and with dashes.
 const MOST_TONES: usize = 6;
-/// The backgrounds, as `--paper` in palette.css and dark.css.
+/// The backgrounds, light and dark, as `--paper` in palette.css and dark.css.
 const PAPER: [Rgb; 2] = [[0xff, 0xff, 0xff], [0x14, 0x18, 0x1d]];
 
 const fn entry(names: &'static [&'static str], light: Rgb, dark: Rgb) -> Entry {
     Entry { names, light, dark }
 }
 
-/// A colour of an algorithm.
+/// The colour of an algorithm, as an index of the table of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hue(usize);
 
 impl Hue {
-    /// Of the algorithm of that name, in capital letters or not.
+    /// The colour of the algorithm of this name; case does not matter.
     #[must_use]
     pub fn of(name: &str) -> Option<Hue> {
         let name = name.to_lowercase();
@@ -70,42 +73,42 @@ impl Hue {
     }
 }
 
-/// What tells curves of the same algorithm apart.
+/// The tone by which curves of one algorithm differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// The colour itself.
+    /// The colour without a change.
     Plain,
-    /// Darker; on a dark background lighter.
+    /// A darker tone; on a dark background a lighter one.
     Deep,
-    /// Nearer to the background.
+    /// A tone nearer to the background.
     Pale,
 }
 
 /// The colour of a curve, a bar or a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
-    /// Of the series with this place among those of its picture.
+    /// The colour of a series, by its index among the series of its picture.
     Series(usize),
-    /// Of an algorithm, or neutral.
+    /// The colour of an algorithm, or the neutral colour.
     Algorithm {
-        /// `None` is neutral: no algorithm, or several.
+        /// The algorithm's colour; `None` is the neutral colour, for no algorithm or several.
         hue: Option<Hue>,
-        /// Which of those of the same algorithm.
+        /// The tone that distinguishes the curve from others of the same algorithm.
         tone: Tone,
-        /// Lines have dashes, since the tones are taken.
+        /// Whether lines have dashes, because other curves of the algorithm have all tones.
         dashed: bool,
     },
 }
 
 impl Colour {
-    /// The colour itself.
+    /// The colour of an algorithm without a change of tone.
     #[must_use]
     pub fn plain(hue: Option<Hue>) -> Colour {
         Colour::Algorithm { hue, tone: Tone::Plain, dashed: false }
     }
 
-    /// Of the curve with this place among `count` of the same algorithm in a picture. More than tones and
-    /// dashes tell apart have the colours of a series.
+    /// The colour of the curve with this index among `count` curves of the same algorithm in a picture. If
+    /// there are more curves than tones and dashes can distinguish, the curves get the colours of series.
     #[must_use]
     pub fn among(hue: Option<Hue>, index: usize, count: usize) -> Colour {
         if count > MOST_TONES {
@@ -121,7 +124,7 @@ impl Colour {
     }
 }
 
-/// The CSS classes; `None` is the colour of text.
+/// CSS classes of a colour; `None` is the colour of text.
 pub(crate) fn class(colour: Option<Colour>) -> String {
     let Some(Colour::Algorithm { hue, tone, dashed }) = colour else {
         let Some(Colour::Series(index)) = colour else { return flow_class(None) };
@@ -137,7 +140,8 @@ pub(crate) fn class(colour: Option<Colour>) -> String {
     class
 }
 
-/// The style of the classes on a light background, and on a dark one too where the reader prefers it.
+/// The style sheet of the colour classes for a light background; with `dark_too` also for a dark background,
+/// where the reader prefers it.
 pub(crate) fn style(dark_too: bool) -> String {
     let mut style = rules(|entry| entry.light, [0, 0, 0], PAPER[0]);
     if dark_too {

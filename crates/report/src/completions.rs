@@ -7,12 +7,12 @@ use crate::{Case, Study};
 use fairpace_results::Completions;
 use maud::{Markup, html};
 
-/// A tick's label such as "20 ms" or "1 s".
+/// Text of a tick's time, such as "20 ms" or "1 s".
 fn tick_label(ms: f64) -> String {
     if ms >= 1e3 { format!("{} s", tick_text(ms / 1e3)) } else { format!("{} ms", tick_text(ms)) }
 }
 
-/// Table and plot; empty without transfers.
+/// The section with table and plot; empty without transfers.
 pub(crate) fn section(study: &Study) -> Markup {
     let has_any = |case: &&Case| case.run.summary.flows.iter().any(|flow| flow.completions.is_some());
     let cases: Vec<&Case> = study.runs.iter().filter(has_any).collect();

@@ -1,4 +1,4 @@
-//! The values behind the plots, as JSON inside the page. The script shows them at the cursor.
+//! The values behind the plots, as JSON inside the page. The script shows the values at the cursor.
 
 use crate::panels::LANES;
 use crate::path::{columns, mean};
@@ -7,7 +7,7 @@ use crate::{Case, Study};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The data of the script.
+/// The data that the script reads.
 #[derive(Serialize)]
 struct Data {
     /// End of the time axis, seconds.
@@ -18,7 +18,7 @@ struct Data {
     runs: Vec<RunData>,
 }
 
-/// A run: times, and the values by panel, readout and series. Missing values are null.
+/// The data of a run: times, and the values by panel, readout and series. Missing values are null.
 #[derive(Serialize)]
 struct RunData {
     t_s: Vec<f64>,

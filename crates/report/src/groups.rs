@@ -2,8 +2,8 @@
 //!
 //! A flow takes about 11 kB of a report, so 100,000 flows would take 1 GB that no browser opens. Beyond
 //! [`MOST_FLOWS`] a report shows groups instead: the flows of an algorithm, ordered by goodput, in three
-//! thirds. A value of a group is the mean of its flows, a backlog their sum. The files beside the report have
-//! each flow.
+//! thirds. A value of a group is the mean over its flows, its backlog their sum. The files beside the report
+//! have each flow.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,11 +12,11 @@ use fairpace_results::{FlowSeries, FlowSummary, LinkSeries, Run, Series};
 
 use crate::{Context, RunContext};
 
-/// Flows of all runs together, beyond which a report shows groups. 200 flows make 2 MB.
+/// Largest number of flows of all runs together with which a report shows each flow. 200 flows make 2 MB.
 pub(crate) const MOST_FLOWS: usize = 200;
-/// With more algorithms than this, each is one group.
+/// Largest number of algorithms whose flows are split into thirds. With more, each algorithm is one group.
 const MOST_SPLIT: usize = 4;
-/// The groups of an algorithm.
+/// Names of the groups of an algorithm.
 const THIRDS: [&str; 3] = ["slowest", "middle", "fastest"];
 
 /// The runs with groups instead of flows, and their context; `None` if there are few flows.
@@ -84,7 +84,8 @@ fn groups(flows: &[FlowSummary]) -> Vec<Group> {
     groups
 }
 
-/// Means over the flows of a group; of what only some flows have, over these. Failures are summed.
+/// Means over the flows of a group; a value that only some flows have is averaged over these flows. Failures
+/// are summed.
 fn summary_of(group: &Group, flows: &[FlowSummary]) -> FlowSummary {
     let members = || group.flows.iter().map(|flow| &flows[*flow]);
     let some = |of: fn(&FlowSummary) -> Option<f64>| mean(members().filter_map(of));

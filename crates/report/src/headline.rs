@@ -1,6 +1,6 @@
-//! The headline of a report: goodput over time, one plot per run, all on the same axes, with published values
-//! dashed. This file has the parts that the page and the picture (`picture.rs`) share, and the version of the
-//! page.
+//! The headline of a report: goodput over time, one plot for each run, on common axes, with published values
+//! dashed. This file has the parts that the page and the picture (`picture.rs`) share, and the headline of
+//! the page.
 
 use crate::panels::Axes;
 use crate::path::{line, rebin};
@@ -9,11 +9,11 @@ use crate::scale::{Scale, fixed, spread, tick_text};
 use crate::{Case, Study};
 use maud::{Markup, html};
 
-/// With more flows than this there is no space for a number per flow beside the plot.
+/// Largest number of flows for which a number for each flow fits beside the plot.
 const LABELLED_FLOWS: usize = 4;
-/// The number of plots in a row, and one more if it would be alone in the next.
+/// Number of plots in a row; a row has one more if that plot would be alone in the next row.
 const IN_ROW: usize = 3;
-/// About the number of points in a trend line.
+/// Approximate number of points in a trend line.
 const TREND_POINTS: f64 = 120.0;
 
 /// Width of a bin of the trend line: one second, or more in a long run.
@@ -47,7 +47,7 @@ pub(crate) struct Label {
     pub(crate) flow: usize,
     pub(crate) mean: String,
     pub(crate) published: Option<String>,
-    /// Height of its middle above the axis as a part of the height of the plot.
+    /// Height of the label's middle above the axis, as a part of the height of the plot.
     pub(crate) place: f64,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn subtitle(case: &Case) -> String {
     [jain, queue].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The explanation of the lines.
+/// Explanation of the lines.
 pub(crate) fn legend(study: &Study) -> String {
     let published = study.runs.iter().filter_map(|case| case.context.published.as_ref()).next();
     let dashed = published.map_or_else(String::new, |p| format!("; dashed: {}", p.label));
@@ -99,7 +99,7 @@ pub(crate) fn rows<'s, 'a>(study: &'s Study<'a>) -> Vec<Vec<&'s Case<'a>>> {
     groups.flat_map(|group| group.chunks(in_row(group))).map(|row| row.iter().collect()).collect()
 }
 
-/// The version of the page.
+/// The headline as a section of the page.
 pub(crate) fn section(study: &Study, axes: &Axes) -> Markup {
     let scale = study.scale(axes.goodput);
     let rows = rows(study);

@@ -52,7 +52,8 @@ pub struct Context {
 /// Information about a run that is not part of its record.
 #[derive(Debug, Clone, Default)]
 pub struct RunContext {
-    /// The name of the run for readers ("kernel bbr"). If empty, the algorithms and the place of the run.
+    /// Name of the run for readers ("kernel bbr"). If empty, the name consists of the algorithms and the
+    /// place of the run.
     pub label: String,
     /// Shell commands that repeat the run, one per entry.
     pub commands: Vec<String>,
@@ -62,14 +63,14 @@ pub struct RunContext {
     pub published: Option<Published>,
 }
 
-/// Values from a publication, shown beside a run.
+/// Values from a publication, which the report shows beside a run.
 #[derive(Debug, Clone, Default)]
 pub struct Published {
     /// A short label for a line ("paper").
     pub label: String,
-    /// Goodput per flow, in the order of the run's flows; `None` or missing: not reported.
+    /// Goodput of each flow, in the order of the run's flows; `None` or missing if it is not published.
     pub goodput_mbps: Vec<Option<f64>>,
-    /// Mean queueing delay of the first link, if reported.
+    /// Mean queueing delay of the first link; `None` if it is not published.
     pub queue_delay_mean_ms: Option<f64>,
     /// The source of the values, as a sentence.
     pub source: String,
@@ -77,9 +78,9 @@ pub struct Published {
 
 /// The report on `runs` as one HTML document.
 ///
-/// It loads nothing: style, script and data are inside. Every string from the arguments is escaped. Series
-/// may be empty, have gaps or be too short; the existing data is drawn. With more than 200 flows it shows
-/// groups of flows: see the page itself.
+/// The document loads no file: style, script and data are inside. Every string from the arguments is escaped.
+/// Series may be empty, have gaps or be too short; the existing data is drawn. With more than 200 flows the
+/// report shows groups of flows, as its page explains.
 #[must_use]
 pub fn html(title: &str, runs: &[Run], context: &Context) -> String {
     let page = |runs: &[Run], context: &Context| page::html(&Study::new(title, runs, context));
@@ -140,7 +141,7 @@ impl<'a> Study<'a> {
         scale::Scale { time: self.time, value, columns: self.columns }
     }
 
-    /// The largest finite value of `of` in any run, for a common axis.
+    /// The largest finite value that `of` returns for any run, for a common axis.
     fn largest<I: IntoIterator<Item = f64>>(&self, of: impl Fn(&Case<'a>) -> I) -> f64 {
         self.runs.iter().flat_map(of).filter(|x| x.is_finite()).fold(0.0, f64::max)
     }
@@ -175,7 +176,7 @@ impl<'a> Study<'a> {
 }
 
 impl Case<'_> {
-    /// A flow's goodput. It is missing instead of zero until the flow starts.
+    /// A flow's goodput. Until the flow starts, the goodput is missing instead of zero.
     fn goodput_since_start(&self, flow: usize) -> Vec<f32> {
         let Some(series) = self.run.series.flows.get(flow) else { return Vec::new() };
         let start_s = self.run.summary.flows.get(flow).map_or(0.0, |f| f.start_s);

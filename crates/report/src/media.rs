@@ -1,4 +1,4 @@
-//! Audio and video: a table of what receivers get.
+//! Audio and video: a table of late and lost frames and delays.
 
 use crate::scale::{fixed, tick_text};
 use crate::tables::rows_of_flows;
@@ -6,7 +6,7 @@ use crate::{Case, Study};
 use fairpace_results::MediaSummary;
 use maud::{Markup, html};
 
-/// The table; empty without audio and video.
+/// The section with the table; empty without audio and video.
 pub(crate) fn section(study: &Study) -> Markup {
     let has_any = |case: &&Case| case.run.summary.flows.iter().any(|flow| flow.media.is_some());
     let cases: Vec<&Case> = study.runs.iter().filter(has_any).collect();

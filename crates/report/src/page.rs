@@ -6,8 +6,8 @@ use crate::scale::{fixed, tick_text};
 use crate::{Case, Study, completions, data, headline, media, place, repeats, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// The head of a page that loads nothing. The browser enforces it through the content security policy. `more`
-/// is the style after that of all pages.
+/// The head of a page that loads no file, which the browser enforces by the content security policy. `more`
+/// is a style sheet after that of all pages.
 pub(crate) fn head(title: &str, has_script: bool, more: &Markup) -> Markup {
     let scripts = if has_script { " script-src 'unsafe-inline';" } else { "" };
     let policy = format!("default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:");

@@ -7,7 +7,7 @@ use crate::{Case, Study};
 use fairpace_results::{FlowSeries, FlowSummary};
 use maud::{Markup, html};
 
-/// The end of the gain's axis: above 2.885 (= 2/ln 2) of STARTUP, the largest gain in use.
+/// End of the gain's axis: above 2.885 (= 2/ln 2) of STARTUP, the largest gain of an algorithm.
 const LARGEST_GAIN: f64 = 3.0;
 
 /// The value axes, common to all runs so that plots can be compared.
@@ -85,7 +85,7 @@ fn empty(study: &Study, key: &str, title: &str, unit: &'static str, value: Axis)
     }
 }
 
-/// The flows with their summaries.
+/// Iterates over the flows with their index, summary and series.
 fn flows<'a>(case: &'a Case) -> impl Iterator<Item = (usize, &'a FlowSummary, &'a FlowSeries)> {
     let run = case.run;
     run.summary
@@ -122,10 +122,11 @@ fn goodput(study: &Study, case: &Case, axes: &Axes) -> Panel {
     panel
 }
 
-/// How a series of a flow is drawn, and which one it is.
+/// A function that draws a series of a flow, and a function that selects the series.
 type Drawn = (fn(&[f64], &[f32], &Scale) -> String, fn(&FlowSeries) -> &Vec<f32>);
 
-/// Draws two series of each flow. The readout begins with the mean of the bold one, or what `first` gives.
+/// Draws two series of each flow. The readout begins with the mean of the bold series, or with the text that
+/// `first` returns.
 fn pair(
     case: &Case,
     mut panel: Panel,
@@ -205,7 +206,8 @@ fn backlog(study: &Study, case: &Case, axes: &Axes, link: usize) -> Panel {
 /// The key of the panel that [`lanes`] draws.
 pub(crate) const LANES: &str = "phase";
 
-/// Pacing gain over the colour of the phase, a lane per flow; and the legend of the phases that occur.
+/// The lanes of a run: pacing gain over the colour of the phase, a lane for each flow, and the legend of the
+/// phases that occur.
 pub(crate) fn lanes(study: &Study, case: &Case) -> Markup {
     let scale = study.scale(Axis::ending_at(LARGEST_GAIN, 3));
     let lanes: Vec<_> = flows(case)
@@ -266,7 +268,7 @@ fn readout(summary: &FlowSummary, flow: usize, text: String, series: &[&Vec<f32>
     }
 }
 
-/// " at NAME" if there are several links, otherwise empty.
+/// Text that names a link, " at NAME", if there are several links; empty otherwise.
 fn of_link(case: &Case, name: &str) -> String {
     if case.run.series.links.len() > 1 { format!(" at {name}") } else { String::new() }
 }

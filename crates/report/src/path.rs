@@ -1,4 +1,4 @@
-//! Time series as SVG path data: whole numbers, relative moves, at most a few points per pixel column.
+//! Time series as SVG path data: integers, relative moves, and at most a few points per pixel column.
 
 use crate::scale::{HEIGHT, Scale, WIDTH};
 use std::fmt::Write;
@@ -8,8 +8,8 @@ use std::ops::Range;
 const MOST_COLUMNS: usize = 1000;
 /// The smallest number of columns that still shows a shape.
 const LEAST_COLUMNS: usize = 250;
-/// Columns of all flows of all runs together. Each takes about 150 bytes, so this keeps a report below 1.5
-/// MB.
+/// Most columns of all flows of all runs together. A column takes about 150 bytes, so this keeps a report
+/// below 1.5 MB.
 const COLUMNS_IN_ALL: usize = 10_000;
 
 /// The number of columns per plot in a report with `flows` flows.
@@ -17,8 +17,8 @@ pub(crate) fn columns_for(flows: usize) -> usize {
     (COLUMNS_IN_ALL / flows.max(1)).clamp(LEAST_COLUMNS, MOST_COLUMNS)
 }
 
-/// Splits `points` indices into ranges of equal length: one point each, or at most half of `most` ranges,
-/// because each range is drawn as two points.
+/// Splits `points` indices into ranges of equal length: ranges of one point, or at most half of `most`
+/// ranges, because each range is drawn as two points.
 pub(crate) fn columns(points: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let size = if points <= most { 1 } else { points.div_ceil((most / 2).max(1)) };
     (0..points).step_by(size).map(move |from| from..points.min(from + size))
@@ -51,13 +51,13 @@ pub(crate) fn rebin(t_s: &[f64], values: &[f32], bin_s: f64) -> (Vec<f64>, Vec<f
 struct Pen {
     data: String,
     at: Option<(i32, i32)>,
-    /// If the last command is a horizontal move: its index in `data` and its start. The next command may
-    /// extend it.
+    /// Index in `data` and start of the last command, if it is a horizontal move, which the next command may
+    /// extend.
     flat: Option<(usize, i32)>,
 }
 
 impl Pen {
-    /// Draws a line to a point, or starts there after a gap.
+    /// Draws a line to a point, or starts at the point after a gap.
     fn to(&mut self, x: i32, y: i32) {
         let flat = self.flat.take();
         // Writing to a String cannot fail.
@@ -85,7 +85,7 @@ impl Pen {
     }
 }
 
-/// The vertices of a line: per column the finite minimum and maximum, in the order of their occurrence.
+/// The vertices of a line: for each column the finite minimum and maximum, in the order of their occurrence.
 /// `None` is a gap.
 fn vertices(t_s: &[f64], values: &[f32], scale: &Scale) -> Vec<Option<(i32, i32)>> {
     let points = t_s.len().min(values.len());
@@ -106,12 +106,13 @@ fn vertices(t_s: &[f64], values: &[f32], scale: &Scale) -> Vec<Option<(i32, i32)
     out
 }
 
-/// A line through the points. It breaks where a value is missing. A single point becomes a short dash.
+/// Path of a line through the points. The line breaks where a value is missing. A single point becomes a
+/// short dash.
 pub(crate) fn line(t_s: &[f64], values: &[f32], scale: &Scale) -> String {
     draw(&vertices(t_s, values, scale), |pen, x, y| pen.to(x, y))
 }
 
-/// Like [`line()`], but a value applies until the next one.
+/// Path of a step curve: like [`line()`], but a value applies until the next one.
 pub(crate) fn steps(t_s: &[f64], values: &[f32], scale: &Scale) -> String {
     draw(&vertices(t_s, values, scale), |pen, x, y| {
         if let Some((_, y0)) = pen.at {
@@ -142,7 +143,7 @@ fn draw(vertices: &[Option<(i32, i32)>], mut to: impl FnMut(&mut Pen, i32, i32))
     pen.data
 }
 
-/// The area between two series. Missing values count as zero, because an area needs both edges.
+/// Path of the area between two series. Missing values count as zero, because an area needs both edges.
 pub(crate) fn area(t_s: &[f64], lower: &[f32], upper: &[f32], scale: &Scale) -> String {
     let edge = |values: &[f32]| -> Vec<(i32, i32)> {
         columns(t_s.len().min(values.len()), scale.columns)
@@ -200,7 +201,7 @@ mod tests {
     use super::*;
     use crate::scale::Axis;
 
-    /// Ten seconds wide, ten units high: 120 x 400 plot units each.
+    /// A scale that is ten seconds wide and ten units high: 120 x 400 plot units each.
     fn scale() -> Scale {
         Scale { time: Axis::ending_at(10.0, 5), value: Axis::holding(10.0, 5), columns: MOST_COLUMNS }
     }

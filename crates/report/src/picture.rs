@@ -12,13 +12,14 @@ use maud::{Markup, html};
 mod layout {
     /// Width of the picture, about that of a README.
     pub(super) const WIDTH: usize = 900;
-    /// With this number of plots one is below the other. Beside each other they could not be read on a phone.
+    /// Number of plots that are stacked, because side by side they would be too small for a phone.
     pub(super) const STACKED: usize = 2;
     /// Width of a picture of [`STACKED`] plots: that of a README on a phone of 390 pixels, less its margins.
     pub(super) const STACKED_WIDTH: usize = 358;
     /// Letters of the explanation in a line of [`STACKED_WIDTH`]: a letter of 11.5 pixels is about 6 wide.
     pub(super) const STACKED_LETTERS: usize = 54;
-    /// Least width of a plot with its axis and numbers: the subtitle fits. Four in a row widen the picture.
+    /// Least width of a plot with its axis and numbers, in which the subtitle fits. Four plots in a row widen
+    /// the picture.
     pub(super) const LEAST_CELL: usize = 275;
     /// Height of a row of plots with their titles and axes.
     pub(super) const CELL_HEIGHT: usize = 236;
@@ -36,12 +37,12 @@ mod layout {
     pub(super) const LINE: f64 = 15.0;
     /// Height of a line of the explanation below the plots.
     pub(super) const LEGEND_LINE: usize = 15;
-    /// Width of a letter of the title, at most.
+    /// Largest width of a letter of the title.
     pub(super) const HEAD_LETTER: usize = 11;
 }
 use layout::*;
 
-/// The picture.
+/// The picture as an SVG document.
 pub(crate) fn svg(study: &Study) -> String {
     let axes = Axes::new(study);
     let scale = study.scale(axes.goodput);
@@ -138,7 +139,7 @@ fn cell(study: &Study, case: &Case, scale: &Scale, plot_width: usize) -> Markup 
     }
 }
 
-/// A text in lines of about `length` characters, which end after a semicolon.
+/// Splits a text into lines of about `length` characters, which end after a semicolon.
 fn parts(text: &str, length: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in text.split_inclusive("; ") {

@@ -23,11 +23,11 @@ pub(crate) struct Mark {
     pub(crate) path: String,
 }
 
-/// A constant for comparison: a dashed horizontal line.
+/// A dashed horizontal line at a constant value, for comparison.
 pub(crate) struct Rule {
     pub(crate) value: f64,
     pub(crate) flow: Option<usize>,
-    /// Text at the line in the page; empty for none.
+    /// Text at the line, only in the page; empty for none.
     pub(crate) label: String,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Readout {
     pub(crate) flow: Option<usize>,
     /// Mean over the measurement window, as text.
     pub(crate) text: String,
-    /// The values for the cursor; several are shown with a slash between them.
+    /// The values at the cursor; several values are shown with slashes between them.
     pub(crate) series: Vec<Vec<f32>>,
 }
 

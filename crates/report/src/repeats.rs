@@ -1,4 +1,5 @@
-//! Several seeds: the mean of each metric with its confidence interval, and the values of the single runs.
+//! Results of several seeds: the mean of each metric with its confidence interval, and the values of the
+//! single runs.
 
 use crate::plot::{flow_class, swatch};
 use crate::scale::{Axis, HEIGHT, WIDTH, fixed, tick_text};
@@ -6,7 +7,7 @@ use crate::{Case, Study};
 use fairpace_results::{Metric, Repeat};
 use maud::{Markup, html};
 
-/// A column: heading, unit, name of the metric below a flow or a link, factor, decimals.
+/// A column: heading, unit, name of the metric of a flow or a link, factor, decimals.
 type Column = (&'static str, &'static str, &'static str, f64, usize);
 
 const OF_FLOWS: [Column; 4] = [
@@ -26,7 +27,7 @@ const OF_LINKS: [Column; 4] = [
     ("Drops", "packets", "drops", 1.0, 1),
 ];
 
-/// The section on seeds; empty without several of them.
+/// The section on seeds; empty for a single seed.
 pub(crate) fn section(study: &Study) -> Markup {
     let (Some(repeat), Some(case)) = (&study.context.repeat, study.runs.first()) else { return html! {} };
     let has_transfers = case.run.summary.flows.iter().any(|flow| flow.completions.is_some());
@@ -117,7 +118,7 @@ fn cell(metric: Option<&Metric>, flow: Option<usize>, largest: f64, factor: f64,
     }
 }
 
-/// The metrics of whole runs.
+/// A table of the metrics of whole runs.
 fn of_runs(repeat: &Repeat) -> Markup {
     let facts = [
         ("Jain's index", "jain", 1.0, 4, ""),

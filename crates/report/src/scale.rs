@@ -1,31 +1,31 @@
 //! Scales from values to positions in a plot: axes with round ticks, numbers as text.
 
-/// Width of a plot in plot units. Twice the pixels of a plot on a desktop, so that integers are fine enough.
+/// Width of a plot in plot units: twice the pixels of a plot on a desktop, so that integers are fine enough.
 pub(crate) const WIDTH: i32 = 1200;
-/// Height of a plot in plot units. Finer than the width, because zoom may magnify heights tenfold.
+/// Height of a plot in plot units: finer than the width, because zoom may magnify heights tenfold.
 pub(crate) const HEIGHT: i32 = 4000;
 
 /// The largest value on an axis.
 const LARGEST: f64 = 1e15;
 /// The least value on a logarithmic axis.
 const SMALLEST: f64 = 1e-12;
-/// With at most this many of 1, 2, 5, 10, 20, ... on a logarithmic axis, each is a tick; with more, only
-/// powers of ten.
+/// Most ticks of the sequence 1, 2, 5, 10, 20, ... on a logarithmic axis. If the sequence has more, only
+/// powers of ten are ticks.
 const FINE_TICKS: i32 = 7;
 
 /// An axis with round ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Axis {
-    /// The value at its start.
+    /// Value at the start of the axis.
     pub(crate) min: f64,
-    /// The value at its end.
+    /// Value at the end of the axis.
     pub(crate) max: f64,
     ticks: Ticks,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Ticks {
-    /// Ticks at multiples of this.
+    /// A linear axis with ticks at multiples of this step.
     Every(f64),
     /// A logarithmic axis between two numbers of the sequence of [`round_number`], by index.
     Log(i32, i32),
@@ -44,8 +44,8 @@ impl Axis {
         Axis::between(0.0, if largest.is_finite() && largest > 1e-9 { largest } else { 1.0 }, ticks)
     }
 
-    /// An axis from exactly `min` to exactly `max`, with about `ticks` round ticks; 0 to 1 if these do not
-    /// form an axis.
+    /// An axis from exactly `min` to exactly `max`, with about `ticks` round ticks; 0 to 1 if `min` and `max`
+    /// do not form an axis.
     #[must_use]
     pub fn between(min: f64, max: f64, ticks: u32) -> Axis {
         let (min, max) = (min.clamp(-LARGEST, LARGEST), max.clamp(-LARGEST, LARGEST));
@@ -72,7 +72,7 @@ impl Axis {
         Axis { ticks: Ticks::Every(step), ..Axis::between(first * step, last.max(first + 1.0) * step, ticks) }
     }
 
-    /// A logarithmic axis with round ends around all positive `values`; `None` without any.
+    /// A logarithmic axis with round ends around all positive `values`; `None` if there is none.
     #[must_use]
     pub fn log(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
         let (least, most) = extent(values.into_iter().filter(|x| *x > 0.0))?;
@@ -89,7 +89,7 @@ impl Axis {
         matches!(self.ticks, Ticks::Log(..))
     }
 
-    /// The ticks, in order.
+    /// Iterates over the ticks, in order.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = f64> + use<> {
         let ticks: Vec<f64> = match self.ticks {
             Ticks::Every(step) => {
@@ -123,8 +123,8 @@ fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     finite.fold(None, |range, x| range.map_or(Some((x, x)), |(a, b): (f64, f64)| Some((a.min(x), b.max(x)))))
 }
 
-/// The sequence 1, 2, 5, 10, 20, ... with 1 at index 0. It is parsed from text, because powers are not
-/// rounded alike on all machines.
+/// The number at an index of the sequence 1, 2, 5, 10, 20, ..., which has 1 at index 0. It is parsed from
+/// text, because powers are not rounded alike on all machines.
 fn round_number(index: i32) -> f64 {
     let mantissa = [1, 2, 5][index.rem_euclid(3) as usize];
     format!("{mantissa}e{}", index.div_euclid(3)).parse().unwrap_or(1.0)
@@ -142,8 +142,8 @@ pub(crate) struct Scale {
     pub(crate) time: Axis,
     /// The axis of the quantity.
     pub(crate) value: Axis,
-    /// The number of columns. If there are more points, several share a column, drawn as their minimum and
-    /// maximum.
+    /// Number of columns. If there are more points, several points share a column, which is drawn as their
+    /// minimum and maximum.
     pub(crate) columns: usize,
 }
 
@@ -157,7 +157,7 @@ impl Scale {
     }
 }
 
-/// A number for readers: about three significant digits, and a dash if it is not finite.
+/// Text of a number: about three significant digits, and a dash if it is not finite.
 pub(crate) fn text(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();
@@ -173,7 +173,7 @@ pub(crate) fn text(x: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The label of a tick, as short as the step allows.
+/// Text of a tick's value, as short as the step allows.
 pub(crate) fn tick_text(x: f64) -> String {
     let rounded = fairpace_results::round(x);
     for (from, unit, letter) in [(1e10, 1e9, "G"), (1e7, 1e6, "M"), (1e4, 1e3, "k")] {
@@ -184,7 +184,7 @@ pub(crate) fn tick_text(x: f64) -> String {
     rounded.to_string()
 }
 
-/// A measured value with a fixed number of decimals, so that columns align; a dash if it is missing.
+/// Text of a measured value with a fixed number of decimals, so that columns align; a dash if it is missing.
 pub(crate) fn fixed(x: Option<f64>, decimals: usize) -> String {
     match x {
         Some(x) if x.is_finite() => format!("{x:.decimals$}"),
@@ -192,8 +192,8 @@ pub(crate) fn fixed(x: Option<f64>, decimals: usize) -> String {
     }
 }
 
-/// Moves labels apart until their distance is at least `gap` and all are within `low..=high`, as little as
-/// needed and without changing their order. If there is no space for all, they overlap evenly.
+/// Moves labels apart until their distance is at least `gap` and all labels are within `low..=high`, as
+/// little as needed and without changing their order. If the space is too small, they overlap evenly.
 pub(crate) fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));

@@ -108,7 +108,7 @@ impl Chart {
 }
 
 impl Bars {
-    /// The chart as an SVG file, as [`Chart::picture`].
+    /// The bar chart as an SVG file, like [`Chart::picture`].
     #[must_use]
     pub fn picture(&self) -> String {
         let head = heading_height(&self.title, "");
@@ -159,7 +159,7 @@ impl Bars {
     }
 }
 
-/// The lines of a row: its heading, and its bars, the first with the label.
+/// The lines of a row: its heading, and its bars, the first bar with the label.
 fn lines(row: &Row) -> Vec<(&str, Option<&Bar>)> {
     let above = Some((row.above.as_str(), None)).filter(|(above, _)| !above.is_empty());
     let label = |i: usize| if i == 0 { row.label.as_str() } else { "" };
@@ -175,12 +175,12 @@ struct Place {
 }
 
 impl Place {
-    /// The coordinate of a part of the height.
+    /// The vertical coordinate of a part of the plot's height.
     fn up(&self, part: f64) -> f64 {
         self.y + self.height * (1.0 - part)
     }
 
-    /// Stretches content in plot units to this place.
+    /// Stretches content in plot units to the position and size of this plot.
     fn frame(&self, inside: &Markup) -> Markup {
         html! {
             svg x=(number(self.x)) y=(number(self.y)) width=(number(self.width)) height=(number(self.height))
@@ -200,7 +200,7 @@ impl Place {
     }
 }
 
-/// The height of title and note; 0 without them.
+/// Height of title and note; 0 if there is neither.
 fn heading_height(title: &str, note: &str) -> f64 {
     if title.is_empty() && note.is_empty() { 4.0 } else { 1.4 * LINE }
 }
@@ -214,7 +214,7 @@ fn heading(title: &str, note: &str) -> Markup {
     }
 }
 
-/// Texts, each with a sample of its look in front: look, colour, upper left corner, text.
+/// Texts, each with a sample of its look in front: look, colour, upper left corner of the sample, text.
 fn keyed(entries: &[(Look, Option<Colour>, [f64; 2], &str)]) -> Markup {
     let mut alike = BTreeMap::<_, Vec<[f64; 2]>>::new();
     for (look, colour, corner, _) in entries {

@@ -13,13 +13,13 @@ use crate::scale::{HEIGHT, WIDTH};
 pub struct Strip {
     /// The horizontal axis.
     pub axis: Axis,
-    /// The end value of a bar that starts at the beginning of the axis, and its colour.
+    /// End value of a bar that starts at the beginning of the axis, and colour of the bar.
     pub bar: Option<(f64, Option<Colour>)>,
-    /// A shaded range: the values within the tolerance.
+    /// The shaded range of values within the tolerance.
     pub allowed: Option<[f64; 2]>,
     /// The marks: look, value, half of the interval, colour.
     pub marks: Vec<(Look, f64, Option<f64>, Option<Colour>)>,
-    /// What the values can be: no interval is drawn beyond.
+    /// Possible range of the values: no interval is drawn beyond it.
     pub possible: [f64; 2],
 }
 
@@ -54,8 +54,8 @@ impl Strip {
     }
 }
 
-/// The content of several strips, each with its upper end: from back to front what is allowed, the bars, the
-/// first mark of each, the second. What has the same look is one path.
+/// The content of several strips, each at its upper end. From back to front: the tolerances, the bars, the
+/// first mark of each strip, the second mark. Parts of the same look are one path.
 pub(crate) fn drawn(strips: &[(i32, &Strip)]) -> Markup {
     let (mut allowed, mut bars) = (String::new(), BTreeMap::<_, String>::new());
     for (top, strip) in strips {
@@ -82,7 +82,7 @@ pub(crate) fn drawn(strips: &[(i32, &Strip)]) -> Markup {
     }
 }
 
-/// The mark of each strip with this place among its marks: paths of marks and whiskers for each look.
+/// The `n`-th mark of each strip: paths of marks and whiskers for each look.
 fn marks(strips: &[(i32, &Strip)], n: usize) -> BTreeMap<(Look, String), [String; 2]> {
     let mut paths = BTreeMap::<_, [String; 2]>::new();
     for (top, strip) in strips {

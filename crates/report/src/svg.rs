@@ -1,23 +1,24 @@
-//! What makes pictures small: of the style sheets the rules that a picture needs, and short forms of its
-//! elements and numbers. A picture is a file of its own and carries its style; with all rules a small one
-//! would be mostly style.
+//! Reduction of pictures: the rules of the style sheets that a picture needs, and short forms of its elements
+//! and numbers. A picture is a file of its own and carries its style; with all rules a small picture would be
+//! mostly style.
 //!
-//! The sheets are those of this crate: rules for elements and classes, `@media`, no strings with braces. A
-//! program that shortens any CSS and SVG would be a larger dependency than all others of this crate.
+//! The style sheets are those of this crate: rules for elements and classes, `@media`, no strings with
+//! braces. A program that shortens any CSS and SVG would be a larger dependency than all others of this
+//! crate.
 
 use std::collections::HashSet;
 
 use maud::{Markup, PreEscaped};
 
-/// A rule, or rules that apply under a condition.
+/// A rule of a style sheet, or a group of rules under a condition.
 enum Rule<'s> {
-    /// Selectors, and names with values.
+    /// A rule: its selectors, and the names and values of its declarations.
     Plain(Vec<&'s str>, Vec<(&'s str, &'s str)>),
-    /// `@media` with its condition.
+    /// A group of rules under `@media`, with its condition.
     When(&'s str, Vec<Rule<'s>>),
 }
 
-/// A coordinate with at most one decimal, so that the bytes are the same on all machines.
+/// Text of a coordinate with at most one decimal, so that the bytes are the same on all machines.
 #[must_use]
 pub fn number(x: f64) -> PreEscaped<String> {
     let text = format!("{x:.1}");
@@ -34,8 +35,8 @@ pub fn file(picture: Markup) -> String {
     format!("{}\n", crate::printable(short))
 }
 
-/// The rules of `sheets` that apply to an element of `drawing` and the variables that these use, without
-/// comments and spaces. Within the drawing `<` and `>` are only at the ends of tags.
+/// The rules of `sheets` that apply to an element of `drawing`, with the variables that these rules use,
+/// without comments and spaces. Within the drawing `<` and `>` are only at the ends of tags.
 pub(crate) fn style(sheets: &[&str], drawing: &str) -> PreEscaped<String> {
     let sheets: Vec<String> = sheets.iter().map(|sheet| without_comments(sheet)).collect();
     let mut rules: Vec<Rule<'_>> = sheets.iter().flat_map(|sheet| rules(sheet)).collect();
@@ -104,7 +105,7 @@ fn element(from_tag: &str) -> (&str, Vec<&str>) {
     (name, classes.map_or_else(Vec::new, |classes| classes.split(' ').collect()))
 }
 
-/// Whether a selector such as `path`, `.line.fine` or `:root` is of an element.
+/// Whether a selector such as `path`, `.line.fine` or `:root` matches an element.
 fn is_of(selector: &str, (name, classes): &(&str, Vec<&str>)) -> bool {
     let mut parts = selector.split('.');
     let of_name = parts.next().unwrap_or_default();
@@ -116,7 +117,7 @@ fn variables(value: &str) -> impl Iterator<Item = &str> {
     value.split("var(").skip(1).map(|part| part.split([',', ')']).next().unwrap_or_default())
 }
 
-/// What can be done to selectors and declarations.
+/// A function that changes the selectors and declarations of a rule.
 type Change<'c, 's> = dyn FnMut(&mut Vec<&'s str>, &mut Vec<(&'s str, &'s str)>) + 'c;
 
 fn visit<'s>(rules: &mut [Rule<'s>], change: &mut Change<'_, 's>) {
@@ -128,7 +129,7 @@ fn visit<'s>(rules: &mut [Rule<'s>], change: &mut Change<'_, 's>) {
     }
 }
 
-/// The rule as CSS; empty if it sets nothing.
+/// The rule as CSS; empty if it has no declarations.
 fn text(rule: &Rule<'_>) -> String {
     let (head, body) = match rule {
         Rule::Plain(selectors, declarations) => {

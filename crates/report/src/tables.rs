@@ -6,7 +6,7 @@ use crate::{Case, Study, place};
 use fairpace_results::FlowSummary;
 use maud::{Markup, html};
 
-/// One row per flow. Values of the whole run span its rows.
+/// The table of flows, one row for each. Cells with values of the whole run span its rows.
 pub(crate) fn flows(study: &Study) -> Markup {
     let published = study.runs.iter().any(|case| case.context.published.is_some());
     let runs = study.runs.iter().filter(|case| !case.run.summary.flows.is_empty());
@@ -67,8 +67,8 @@ fn flow_rows(case: &Case, published: bool) -> Markup {
     }
 }
 
-/// One row per link.
-/// The body of a table for each case: a row for each of its flows that has `of`, with these cells of it.
+/// Body of a table with a row for each flow that has a value of `of`, grouped by case; `cells` makes the
+/// cells of a row.
 pub(crate) fn rows_of_flows<'a, T: 'a>(
     cases: &[&'a Case],
     of: impl Fn(&'a FlowSummary) -> Option<&'a T>,
