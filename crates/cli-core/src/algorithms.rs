@@ -6,45 +6,45 @@ use serde::Serialize;
 /// An algorithm as `fairpace algorithms --json` prints it.
 #[derive(Serialize)]
 pub struct AlgorithmRecord {
-    /// Its name in scenarios.
+    /// Name of the algorithm in scenarios.
     pub name: &'static str,
-    /// Its name in the kernel's list of congestion controls.
+    /// Name of the algorithm in the kernel's list of congestion controls.
     pub kernel_name: &'static str,
-    /// What it is, in a line.
+    /// Description of the algorithm, in a line.
     pub title: &'static str,
-    /// Where it is described.
+    /// Publication that describes the algorithm.
     pub source: &'static str,
-    /// Of a preset: of which algorithm.
+    /// The parent and the changed defaults, if the algorithm is a preset.
     pub preset: Option<PresetRecord>,
-    /// Its parameters.
+    /// Parameters of the algorithm.
     pub parameters: Vec<ParameterRecord>,
 }
 
-/// The algorithm that a preset is of, and the defaults that differ.
+/// What a preset consists of: an algorithm, and defaults that differ.
 #[derive(Serialize)]
 pub struct PresetRecord {
-    /// The algorithm.
+    /// Name of the algorithm.
     pub algorithm: &'static str,
-    /// Parameters with other defaults, and these.
+    /// Parameters with other defaults, and these defaults.
     pub set: Vec<(&'static str, &'static str)>,
 }
 
-/// Values are strings, as in a scenario.
+/// A parameter of an algorithm. Values are strings, as in a scenario.
 #[derive(Serialize)]
 pub struct ParameterRecord {
-    /// Its name.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// What its values are.
+    /// Unit of the values.
     pub unit: &'static str,
-    /// Its default.
+    /// Default value.
     pub default: String,
-    /// The least value.
+    /// Least permitted value.
     pub least: String,
-    /// The largest value.
+    /// Largest permitted value.
     pub most: String,
-    /// What it does.
+    /// Effect of the parameter.
     pub meaning: &'static str,
-    /// The reason for the default and the range.
+    /// Reason for the default and the range.
     pub reason: &'static str,
 }
 
@@ -85,13 +85,13 @@ impl From<Algorithm> for AlgorithmRecord {
 }
 
 impl AlgorithmRecord {
-    /// All algorithms.
+    /// Records of all algorithms.
     #[must_use]
     pub fn all() -> Vec<Self> {
         Algorithm::all().map(Self::from).collect()
     }
 
-    /// All parameters; of a preset, those that differ.
+    /// Iterates over the parameters; those of a preset are only the ones whose defaults differ.
     pub fn own_parameters(&self) -> impl Iterator<Item = &ParameterRecord> {
         let is_own = |parameter: &&ParameterRecord| match &self.preset {
             Some(preset) => preset.set.iter().any(|(name, _)| *name == parameter.name),
@@ -100,7 +100,7 @@ impl AlgorithmRecord {
         self.parameters.iter().filter(is_own)
     }
 
-    /// For a preset: "bbr1 with other defaults".
+    /// Text on what a preset is: "bbr1 with other defaults"; `None` for other algorithms.
     #[must_use]
     pub fn of(&self) -> Option<String> {
         let preset = self.preset.as_ref()?;

@@ -16,14 +16,14 @@ use crate::host;
 use crate::progress::Progress;
 use crate::signals::Signals;
 
-/// How jobs run: how many at a time, and what ends and shows them.
+/// How jobs run: their number at a time, the signals that end them, and the display of their progress.
 #[derive(Clone, Copy)]
 pub struct Batch<'a> {
-    /// Jobs at a time; `None`: one for each core. Fewer where the system refuses threads.
+    /// Number of jobs at a time; `None`: one for each core. Fewer if the system refuses threads.
     pub jobs: Option<NonZeroUsize>,
-    /// A signal ends all jobs.
+    /// Signals, each of which ends all jobs.
     pub signals: &'a Signals,
-    /// Shows how far they are.
+    /// Display of the jobs' progress.
     pub progress: &'a Progress,
 }
 
@@ -32,7 +32,8 @@ impl Batch<'_> {
     /// too.
     ///
     /// # Errors
-    /// The first failure by index, after all other jobs have been stopped; or a signal arrived.
+    /// Returns the first failure by index, after all other jobs have been stopped, or the failure that a
+    /// signal arrived.
     pub fn map<I: Sync, T: Send + Sync>(
         &self,
         items: &[I],
@@ -69,16 +70,16 @@ impl Batch<'_> {
         all_or_first_failure(results.into_iter().filter_map(OnceLock::into_inner))
     }
 
-    /// Threads for this number of jobs.
+    /// Number of threads for this number of jobs.
     fn threads(&self, jobs: usize) -> usize {
         let asked = self.jobs.or_else(|| thread::available_parallelism().ok());
         asked.map_or(1, NonZeroUsize::get).min(jobs)
     }
 
-    /// Simulates each scenario and performs `keep` on its run.
+    /// Simulates each scenario and applies `keep` to its run.
     ///
     /// # Errors
-    /// As [`Batch::map`], and a listed algorithm was not within its bounds.
+    /// Returns the errors of [`Batch::map`], and an error if a listed algorithm was not within its bounds.
     pub fn simulate<T: Send + Sync>(
         &self,
         scenarios: &[&Scenario],
@@ -88,10 +89,11 @@ impl Batch<'_> {
     }
 }
 
-/// Simulates all scenarios, `jobs` at a time, and returns what `keep` makes of each run, in the same order.
+/// Simulates all scenarios, `jobs` at a time, applies `keep` to each run, and returns the results in the
+/// order of the scenarios.
 ///
 /// # Errors
-/// A scenario cannot be simulated, or a signal arrived.
+/// Returns an error if a scenario cannot be simulated, or if a signal arrived.
 pub fn simulate_all<T: Send + Sync>(
     scenarios: &[Scenario],
     jobs: Option<NonZeroUsize>,
@@ -117,7 +119,7 @@ fn all_or_first_failure<T>(results: impl Iterator<Item = Result<T, Failure>>) ->
     failures.into_iter().next().map_or(Ok(done), Err)
 }
 
-/// One job: the monitor of its run. It stops when a signal arrived or another job failed.
+/// A job of a batch, as the monitor of its run. It stops when a signal arrived or another job failed.
 pub struct Job<'a> {
     batch: Batch<'a>,
     stopped: &'a AtomicBool,
@@ -127,7 +129,7 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The index of its item.
+    /// Index of the job's item.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index

@@ -1,4 +1,4 @@
-//! One path and one set of flows, as a scenario for each of several algorithms.
+//! A comparison: a path and a set of flows, as a scenario for each of several algorithms.
 
 use fairpace_cc::Algorithm;
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
@@ -7,11 +7,11 @@ use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 use crate::args::PathArgs;
 use crate::failure::{Exit, Failure};
 
-/// The path and the flows that all algorithms of a comparison get.
+/// The path and the flows that are the same for all algorithms of a comparison.
 pub struct Comparison<'a> {
     /// The path, and the RTT and start of each flow.
     pub path: &'a PathArgs,
-    /// Where the flows run.
+    /// Where the flows run: in the simulator or on the testbed.
     pub target: Target,
     /// Changes of scenario keys, and of parameters of the algorithms.
     pub sets: &'a [Set],
@@ -21,7 +21,8 @@ impl Comparison<'_> {
     /// The scenario of each algorithm.
     ///
     /// # Errors
-    /// A value is wrong, or [`Comparison::sets`] changes a parameter of an algorithm that is not in `names`.
+    /// Returns an error if a value is wrong, or if [`Comparison::sets`] changes a parameter of an algorithm
+    /// that is not in `names`.
     pub fn scenarios(&self, names: &[String]) -> Result<Vec<Scenario>, Failure> {
         for set in self.sets {
             if let Some(algorithm) = set.algorithm().filter(|name| !names.iter().any(|cc| is(cc, name))) {
@@ -42,7 +43,7 @@ impl Comparison<'_> {
     /// The scenario of one algorithm. Parameters of other algorithms in [`Comparison::sets`] are left out.
     ///
     /// # Errors
-    /// A value is wrong.
+    /// Returns an error if a value is wrong.
     pub fn scenario(&self, cc: &str) -> Result<Scenario, Invalid> {
         let PathArgs { rate, buffer, rtt, duration, stagger, warmup } = self.path;
         let mut sets = vec![
@@ -67,21 +68,22 @@ impl Comparison<'_> {
     }
 }
 
-/// Whether an argument of `--cc`, which may be the path of a header, is the algorithm of this name.
+/// Whether an argument of `--cc`, which may be the path of a header, means the algorithm of this name.
 fn is(cc: &str, name: &str) -> bool {
     cc == name || Algorithm::by_name(cc).is_ok_and(|algorithm| algorithm.name() == name)
 }
 
-/// Flows of a comparison: an argument for each takes time in proportion to all of them.
+/// Most flows of a comparison: the time to apply an argument to a flow is proportional to the number of all
+/// flows.
 const MOST_FLOWS: usize = 500;
 const UNTITLED: &str = "comparison";
 
-/// What the arguments fill in.
+/// The scenario file before the arguments set its keys.
 fn template(flows: usize) -> String {
     format!("title = \"{UNTITLED}\"\n[window]\n[[link]]\n{}", "[[flow]]\n".repeat(flows))
 }
 
-/// "bbq: 10ms and 50ms on 100mbit, 2MB".
+/// Title of a scenario: "bbq: 10ms and 50ms on 100mbit, 2MB".
 fn title(scenario: &Scenario) -> String {
     let cc = scenario.flows.first().map_or_else(String::new, |flow| flow.cc.to_string());
     let rtts: Vec<_> = scenario.flows.iter().map(|flow| show_time(flow.rtt)).collect();

@@ -1,11 +1,11 @@
-//! JSON on a terminal.
+//! Escapes in JSON that a terminal shows.
 
 use std::borrow::Cow;
 
 use fairpace_scenario::visible;
 
-/// The same JSON for a terminal: JSON lets control characters above 127 and marks that reorder text stand in
-/// strings; escaped as here, they are the same characters to a parser.
+/// Escapes JSON for a terminal. JSON permits control characters above 127 and marks that reorder text in
+/// strings; this function writes them as escape sequences, which a parser reads as the same characters.
 pub(crate) fn escape_json(json: String) -> String {
     let is_safe = |c: char| visible(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8();
     if matches!(visible(&json), Cow::Borrowed(_)) {

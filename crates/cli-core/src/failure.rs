@@ -1,4 +1,4 @@
-//! How a command fails: one error, for people or for programs, and an exit code.
+//! The failure of a command: an error for people or for programs, and an exit code.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,35 +12,35 @@ use serde_json::json;
 
 use crate::escape::escape_json;
 
-/// Problems that an error shows: more do not fit on a screen, and one mistake often makes many.
+/// Most problems that an error shows: more do not fit on a screen, and one mistake often causes many.
 const MOST_SHOWN: usize = 20;
-/// Characters of an error's message and of its help; the kernel's answer to a refused program has half of it.
-/// Either may quote an argument, of which each can have 128 kB.
+/// Most characters of an error's message and of its help. The kernel's answer to a refused program has half
+/// as many. Either text may quote an argument, which can have 128 kB.
 const MOST_TEXT: usize = 8_000;
 
-/// The process's exit code.
+/// The exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// An unexpected failure: a bug, or the system failed in the middle of a command. Or a check of
-    /// `fairpace-dev` failed.
+    /// An unexpected failure: a bug, a failure of the system during a command, or a failed check of
+    /// `fairpace-dev`.
     Internal = 1,
     /// The command line or the scenario is wrong.
     Usage = 2,
-    /// This machine, or this user on it, cannot do that.
+    /// This machine, or this user on it, cannot perform the command.
     Unsupported = 3,
     /// The machine disturbed a run on the testbed by more than the scenario allows.
     Disturbed = 4,
     /// The results could not be written.
     Output = 5,
-    /// A name is taken in the kernel's list of congestion controls, or is not in it.
+    /// A name already exists in the kernel's list of congestion controls, or does not exist there.
     Busy = 6,
-    /// `conform`: a case fails, or the adaptor did not do its part of the protocol.
+    /// A case of `conform` fails, or the adaptor did not follow the protocol.
     Nonconforming = 7,
-    /// Ctrl-C.
+    /// The user ended the command with Ctrl-C.
     Interrupted = 130,
 }
 
-/// Shown under `--help`; docs/reference/exit-codes.md explains them.
+/// The exit codes, as `--help` shows them; docs/reference/exit-codes.md explains them.
 pub const EXIT_CODES: &str = "\
 Exit codes:
     0  done
@@ -68,7 +68,7 @@ impl Exit {
     }
 }
 
-/// The error that ends a command.
+/// The failure that ends a command.
 #[derive(Debug)]
 pub struct Failure {
     code: i32,
@@ -77,14 +77,14 @@ pub struct Failure {
     help: Option<String>,
     /// The library's name for the error, such as `fairpace::testbed::no_tun`.
     label: Option<String>,
-    /// What is wrong with a scenario: at most [`MOST_SHOWN`].
+    /// Problems of a scenario: at most [`MOST_SHOWN`].
     problems: Vec<fairpace_scenario::Problem>,
-    /// Problems that are left out: at most [`Invalid::MOST`].
+    /// Number of problems that are left out: at most [`Invalid::MOST`].
     more: u8,
 }
 
 impl Failure {
-    /// An error with what to do about it.
+    /// A failure with a message, and with help for the user.
     pub fn new(exit: Exit, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..Self::without_help(exit, message.into()) }
     }
@@ -94,7 +94,7 @@ impl Failure {
         Self { code, kind, message, help: None, label: None, problems: Vec::new(), more: 0 }
     }
 
-    /// A library's error, which brings its own remedy.
+    /// A failure from a library's error, which has its own help.
     pub fn of(exit: Exit, error: impl Into<Report>) -> Self {
         let report: Report = error.into();
         Self {
@@ -104,8 +104,8 @@ impl Failure {
         }
     }
 
-    /// A file or folder that cannot be used: `what` is before its path, and `another` says how to name
-    /// another one.
+    /// The failure that a file or folder cannot be used: `what` precedes its path in the message, and
+    /// `another` says how to name another one.
     #[must_use]
     pub fn file(what: &str, path: &Path, error: &io::Error, another: &str) -> Self {
         let help = match error.kind() {
@@ -120,30 +120,30 @@ impl Failure {
         Self::new(Exit::Output, format!("{what} {}: {error}", path.display()), help)
     }
 
-    /// A signal ended the command, which left nothing behind.
+    /// The failure that a signal ended the command, which left no file.
     #[must_use]
     pub fn signal(signal: i32) -> Self {
         Self::signal_with(signal, "nothing is left behind, and no result was written")
     }
 
-    /// A signal ended the command; `help` says what it left behind.
+    /// The failure that a signal ended the command; `help` says what it left.
     pub fn signal_with(signal: i32, help: impl Into<String>) -> Self {
         Self { code: 128 + signal, ..Self::new(Exit::Interrupted, "interrupted", help) }
     }
 
-    /// The same error with another remedy.
+    /// The failure with another help.
     #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), label: None, ..self }
     }
 
-    /// The same error of a part of the command's work, such as one of several runs.
+    /// The failure of a part of the command's work, such as one of several runs: `part` precedes the message.
     #[must_use]
     pub fn of_part(self, part: &str) -> Self {
         Self { message: format!("{part}: {self}"), label: None, ..self }
     }
 
-    /// The same error, with what is the case after it behind its remedy.
+    /// The failure with a sentence after its help, which says in what state the command left the machine.
     #[must_use]
     pub fn leaving(mut self, state: &str) -> Self {
         let with = |help: &str| if help.is_empty() { state.to_owned() } else { format!("{help}; {state}") };
@@ -172,14 +172,14 @@ impl Failure {
         self.code
     }
 
-    /// Writes the error to stderr; in one line if that is systemd's journal, where each line is an entry.
+    /// Writes the failure to stderr; in one line if stderr is systemd's journal, where each line is an entry.
     pub fn report(&self, json: bool) {
         let text = if !json && is_journal(io::stderr()) { self.line() } else { self.rendered(json) };
         // a closed stderr leaves no place for a message
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
-    /// The error in one line: the first of several problems, and the first line of a long message.
+    /// The failure in one line: the first of several problems, and the first line of a long message.
     fn line(&self) -> String {
         let mut lines = self.message.lines().filter(|line| !line.trim().is_empty());
         let mut line = lines.next().unwrap_or_default().to_owned();
@@ -197,8 +197,7 @@ impl Failure {
         format!("error: {}\n", visible(&clipped(&line, MOST_TEXT)).replace('\n', " "))
     }
 
-    /// The text of [`Failure::report`]. In it nothing of a user's text reaches a terminal as it is: control
-    /// characters are escaped.
+    /// The text that [`Failure::report`] writes. Control characters of a user's text are escaped in it.
     #[must_use]
     pub fn rendered(&self, json: bool) -> String {
         if !json {
@@ -227,13 +226,13 @@ impl Failure {
         format!("{}\n", escape_json(json!({ "error": record }).to_string()))
     }
 
-    /// Which kind of error it is, as in JSON: `usage`, `output`, ...
+    /// Kind of the failure, as in JSON: `usage`, `output`, ...
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         self.kind
     }
 
-    /// For people.
+    /// The failure in the form that people read.
     fn shown(&self) -> Report {
         // a single problem needs no frame around it, unless it is one of a part of the work
         if let [only] = &self.problems[..]

@@ -1,8 +1,8 @@
-//! Algorithms that the user wrote: headers that a command names, or its scenario file.
+//! Headers: algorithms of the user that a command or its scenario file names.
 //!
-//! The parsed arguments say where a command names algorithms ([`Named`]). A header there is compiled and runs
-//! in a process of its own, a second instance of this program with the same arguments
-//! ([`crate::supervised`]). There its name means the algorithm, for every command.
+//! The parsed arguments say where a command names algorithms ([`Named`]). A header among them is compiled and
+//! runs in a process of its own, a second instance of this program with the same arguments
+//! ([`crate::supervised`]). In that process the header's name means its algorithm, for every command.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
@@ -17,33 +17,34 @@ use fairpace_scenario::Set;
 use crate::failure::{Exit, Failure};
 use crate::output::note;
 
-/// Bytes of a scenario file that are read here: it is read in whole, and checked, later.
+/// Most bytes of a scenario file that are read here; later the file is read in full and checked.
 const MOST_TEXT: u64 = 1 << 20;
-/// What `--set SECTION.KEY` begins with, if it is no parameter of an algorithm.
+/// Sections of keys in `--set SECTION.KEY`; any other section is an algorithm.
 const SECTIONS: [&str; 3] = ["flow", "link", "window"];
-/// How the path of a header ends.
+/// End of the path of a header.
 const END: &str = ".h";
 
-/// The headers that a command names, as they are written.
+/// The headers that a command names, as the user wrote them.
 #[derive(Debug, Default)]
 pub struct Named(BTreeSet<String>);
 
 impl Named {
-    /// Those among names of algorithms: `--cc ./mine.h,bbr3`, `load mine.h`.
+    /// Adds the headers among names of algorithms: `--cc ./mine.h,bbr3`, `load mine.h`.
     #[must_use]
     pub fn names(mut self, names: &[String]) -> Self {
         self.0.extend(names.iter().filter(|name| is_header(name)).cloned());
         self
     }
 
-    /// Those that `--set flow.cc=./mine.h` names.
+    /// Adds the headers that `--set flow.cc=./mine.h` names.
     #[must_use]
     pub fn sets(self, sets: &[Set]) -> Self {
         let values = sets.iter().map(|set| set.to_string().split_once('=').unwrap_or_default().1.to_owned());
         self.names(&values.collect::<Vec<_>>())
     }
 
-    /// Those of the flows of a scenario file: `cc = "mine.h"`. What is no scenario names none.
+    /// Adds the headers that flows of a scenario file name: `cc = "mine.h"`. A file that is not a scenario
+    /// names none.
     #[must_use]
     pub fn scenario(self, file: &Path) -> Self {
         let mut found = Vec::new();
@@ -53,7 +54,7 @@ impl Named {
         self.names(&found)
     }
 
-    /// Those of all criteria in a folder.
+    /// Adds the headers that criteria in a folder name.
     #[must_use]
     pub fn criteria(self, folder: &Path) -> Self {
         let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
@@ -62,7 +63,7 @@ impl Named {
         files.fold(self, |named, file| named.scenario(&file))
     }
 
-    /// All of them, each once, in the order of their texts.
+    /// All headers, each once, in the order of their texts.
     #[must_use]
     pub fn all(self) -> Vec<String> {
         self.0.into_iter().collect()
@@ -73,7 +74,7 @@ fn is_header(text: &str) -> bool {
     text.ends_with(END) && text.len() > END.len() && Path::new(text).is_file()
 }
 
-/// The texts of keys `cc`, and of axes, whose values algorithms may be.
+/// Collects the texts of keys `cc`, and of axes, whose values may be algorithms.
 fn algorithms(value: &toml::Value, is_algorithm: bool, found: &mut Vec<String>) {
     match value {
         toml::Value::String(text) if is_algorithm => found.push(text.clone()),
@@ -87,7 +88,8 @@ fn algorithms(value: &toml::Value, is_algorithm: bool, found: &mut Vec<String>) 
     }
 }
 
-/// The begin of a regular file: a pipe would be consumed, and a device may have no end.
+/// The first bytes of a regular file as text. Other files are not read: a pipe would be consumed, and a
+/// device may have no end.
 fn begin_of(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     fs::metadata(path).ok().filter(Metadata::is_file)?;
@@ -95,10 +97,10 @@ fn begin_of(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Compiles and loads them, in this order. What the compiler warns of is shown if `warn`.
+/// Compiles and loads headers, in this order. If `warn`, the warnings of the compiler are shown.
 ///
 /// # Errors
-/// One cannot be compiled, or has the name of another algorithm.
+/// Returns an error if a header cannot be compiled, or has the name of another algorithm.
 pub fn load(headers: &[String], warn: bool) -> Result<(), Failure> {
     let compiler = NativeCompiler::new(Sources::contained().map_err(failed)?).map_err(failed)?;
     for (header, written) in distinct(headers) {
@@ -120,12 +122,12 @@ pub fn load(headers: &[String], warn: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Each file once, as the user wrote it first.
+/// The headers, each file once, as the user first wrote its path.
 pub(crate) fn first_written(headers: &[String]) -> Vec<String> {
     distinct(headers).into_iter().filter_map(|(_, written)| written.into_iter().next()).collect()
 }
 
-/// Each file once, with all the ways in which it is written.
+/// The headers, each file once, with all the ways in which the user wrote its path.
 fn distinct(headers: &[String]) -> Vec<(PathBuf, Vec<String>)> {
     let mut found: Vec<(PathBuf, Vec<String>)> = Vec::new();
     for written in headers {
@@ -159,8 +161,8 @@ fn load_one(compiled: Compiled) -> Result<(), Failure> {
     })
 }
 
-/// Where libraries and finished runs are kept from one call to the next. Root's are not in HOME, which may be
-/// that of another user.
+/// Path of the folder that keeps compiled headers and finished runs from one call to the next. For root it is
+/// not in HOME, which may belong to another user.
 #[must_use]
 pub fn cache_folder() -> PathBuf {
     let user = rustix::process::geteuid();
@@ -173,10 +175,11 @@ pub fn cache_folder() -> PathBuf {
     cache.unwrap_or_else(|| std::env::temp_dir().join(format!("fairpace-{}", user.as_raw())))
 }
 
-/// The same, made if it is not there. Only this user and root can write to it.
+/// Path of the [`cache_folder`], which is created if it does not exist. Only this user and root can write to
+/// it.
 ///
 /// # Errors
-/// It cannot be made, or others can write to it.
+/// Returns an error if the folder cannot be created, or if others can write to it.
 pub fn private_cache_folder() -> Result<PathBuf, Failure> {
     build::private_folder(&cache_folder()).map_err(failed)
 }

@@ -1,4 +1,4 @@
-//! One run, in the simulator or on the running kernel.
+//! Performs one run, in the simulator or on the running kernel.
 
 use fairpace_cc::Phase;
 use fairpace_results::{FlowSummary, Monitor, Run};
@@ -12,7 +12,7 @@ use crate::signals::Signals;
 /// The commit that this program was built from, with `+dirty` if tracked files differed from it.
 pub const COMMIT: &str = env!("FAIRPACE_COMMIT");
 
-/// Where a run took place, for people.
+/// Text for the place of a run.
 #[must_use]
 pub const fn description(target: Target) -> &'static str {
     match target {
@@ -24,7 +24,7 @@ pub const fn description(target: Target) -> &'static str {
 /// Runs a scenario. `label` is shown beside its progress.
 ///
 /// # Errors
-/// The host refuses the scenario, the machine disturbed the run, or a signal ended it.
+/// Returns an error if the host refuses the scenario, the machine disturbed the run, or a signal ended it.
 pub fn run(
     scenario: &Scenario,
     target: Target,
@@ -42,7 +42,8 @@ pub fn run(
 /// may take most of a core to be punctual.
 ///
 /// # Errors
-/// The testbed refuses the scenario, the machine disturbed the run, or the monitor stopped it.
+/// Returns an error if the testbed refuses the scenario, the machine disturbed the run, or the monitor
+/// stopped it.
 #[cfg(feature = "kernel")]
 pub fn on_kernel(scenario: &Scenario, monitor: &mut dyn Monitor, alone: bool) -> Result<Run, Failure> {
     let commit = COMMIT.to_owned();
@@ -50,10 +51,10 @@ pub fn on_kernel(scenario: &Scenario, monitor: &mut dyn Monitor, alone: bool) ->
     Ok(fairpace_testbed::run_with_retries(scenario, monitor, &options, fairpace_testbed::ATTEMPTS)?)
 }
 
-/// Refuses a scenario with real flows.
+/// Refuses a scenario with real flows, for which this build has no testbed.
 ///
 /// # Errors
-/// Always: this build has no testbed.
+/// Always returns an error: this build has no testbed.
 #[cfg(not(feature = "kernel"))]
 pub fn on_kernel(_: &Scenario, _: &mut dyn Monitor, _: bool) -> Result<Run, Failure> {
     Err(without_kernel())
@@ -69,18 +70,18 @@ pub fn without_kernel() -> Failure {
 /// Runs a scenario in the simulator.
 ///
 /// # Errors
-/// The simulator refuses the scenario, or the monitor stops the run.
+/// Returns an error if the simulator refuses the scenario, or if the monitor stops the run.
 pub fn simulate(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Failure> {
     let mut run = fairpace_sim::run(scenario, monitor)?;
     run.summary.commit = COMMIT.to_owned();
     Ok(run)
 }
 
-/// Runs a scenario for a record. Where [`simulate`] says in a note that the host had to change a decision of
-/// a listed algorithm, the result would be recorded as the algorithm's own.
+/// Runs a scenario for a record. A run is refused if the host had to change a decision of a listed algorithm,
+/// because the record would attribute the result to the algorithm; [`simulate`] only adds a note.
 ///
 /// # Errors
-/// As [`simulate`], and such a note.
+/// Returns the errors of [`simulate`], and an error in place of such a note.
 pub fn simulate_within_bounds(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Failure> {
     within_bounds(scenario, simulate(scenario, monitor)?)
 }
@@ -102,7 +103,7 @@ fn changed((flow, summary): (&Flow, &FlowSummary)) -> Option<String> {
     Some(format!("decisions of {} in flow {} were out of bounds: {clamped:?}", flow.cc, flow.name))
 }
 
-/// What traces and tables say about a run of this scenario.
+/// Description of a run of this scenario for traces and tables.
 #[must_use]
 pub fn run_info(scenario: &Scenario) -> RunInfo {
     let flow = |(flow, route): (&fairpace_scenario::Flow, fairpace_scenario::Route)| FlowInfo {
@@ -129,7 +130,7 @@ pub fn run_info(scenario: &Scenario) -> RunInfo {
 /// Performs one run of any kind: shows its progress beside `label`, and ends it when a signal arrives.
 ///
 /// # Errors
-/// The run's own, or a signal ended it.
+/// Returns the error of the run itself, or the failure that a signal ended it.
 pub fn perform<T>(
     label: &str,
     signals: &Signals,

@@ -1,18 +1,18 @@
-//! Internal: only Fairpace's own crates use it. What the programs `fairpace` and `fairpace-dev` share.
+//! Internal: only Fairpace's own crates use it. Parts that the programs `fairpace` and `fairpace-dev` share.
 //!
 //! - [`program`]: parses arguments, performs a command, turns its result into an exit code.
 //! - [`args`]: arguments that every command has, and value parsers.
 //! - [`output`], [`table`], [`summary`]: standard output as text or JSON, aligned columns, metrics of runs.
 //! - [`failure`]: errors with a remedy and an exit code.
-//! - [`result_dir`]: `--out DIR`, which replaces an earlier result and touches nothing else.
+//! - [`result_dir`]: `--out DIR`, which replaces an earlier result and changes no other file.
 //! - [`new_file`]: a file that replaces an earlier one unless that was changed.
 //! - [`progress`], [`signals`]: progress bars, and signals that end a run in order.
-//! - [`headers`], [`supervised`]: algorithms that the user wrote, and the process that they run in.
+//! - [`headers`], [`supervised`]: the user's own algorithms, and the process that they run in.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
 //! - [`algorithms`]: the algorithms with their parameters, as records.
 //! - [`comparison`]: scenarios that are made from arguments instead of a file.
 //!
-//! No command is in here, and no module computes a metric. The API follows the two programs and is not
+//! This crate has no command, and no module computes a metric. The API follows the two programs and is not
 //! stable.
 
 #![deny(unsafe_code)]

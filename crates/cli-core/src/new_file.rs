@@ -1,4 +1,5 @@
-//! A file that takes the place of an earlier one in one step, and only if that is still as it was read.
+//! Writes a file in one step in place of an earlier one, and only if the earlier one is unchanged since it
+//! was read.
 
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -8,19 +9,21 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::{NamedTempFile, PersistError};
 
-/// What became of a new file.
+/// Result of writing a new file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Replaced {
-    /// It is where it was to be.
+    /// The new file is at its path.
     InPlace,
-    /// The earlier file was changed, or another one appeared. It is untouched, and the new file is here.
+    /// The earlier file was changed, or another file appeared. That file is unchanged, and the new file is at
+    /// this path.
     Beside(PathBuf),
 }
 
-/// Writes `text` to `path`, in one step. `earlier` is what was read there; `None`: nothing was there.
+/// Writes `text` to `path`, in one step. `earlier` is the content that was read from `path`; `None`: no file
+/// existed.
 ///
 /// # Errors
-/// The system's. Then `path` is as before.
+/// Returns the error of the system. `path` is then unchanged.
 pub fn replace(path: &Path, earlier: Option<&[u8]>, text: &[u8]) -> io::Result<Replaced> {
     let mut new = temporary(path)?;
     new.write_all(text)?;
@@ -53,10 +56,10 @@ pub fn replace(path: &Path, earlier: Option<&[u8]>, text: &[u8]) -> io::Result<R
     }
 }
 
-/// Writes a file in one step, whatever was there, and its folders before.
+/// Writes a file in one step, in place of any earlier file, and creates its folders.
 ///
 /// # Errors
-/// The system's. Then `path` is as before.
+/// Returns the error of the system. `path` is then unchanged.
 pub fn write(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     fs::create_dir_all(folder(path))?;
     let mut file = temporary(path)?;
@@ -66,7 +69,7 @@ pub fn write(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     Ok(())
 }
 
-/// What names of temporary files begin with: whose they are, should the process be killed.
+/// Prefix of the names of temporary files. It tells whose they are, if the process is killed.
 #[must_use]
 pub fn temporary_prefix() -> String {
     format!(".fairpace-{}-", std::process::id())
@@ -75,7 +78,7 @@ pub fn temporary_prefix() -> String {
 /// Checks, before a long run, that [`replace`] can write to the directory of `path`.
 ///
 /// # Errors
-/// It cannot.
+/// Returns an error if it cannot.
 pub fn probe(path: &Path) -> io::Result<()> {
     temporary(path)?.close()
 }
@@ -92,12 +95,12 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
         .tempfile_in(folder(path))
 }
 
-/// Moves the file to a name that is free; otherwise returns it.
+/// Moves the file to a name that is free; if the name exists, returns the file.
 fn put(new: NamedTempFile, path: &Path) -> Result<Replaced, NamedTempFile> {
     new.persist_noclobber(path).map(|_| Replaced::InPlace).map_err(|PersistError { file, .. }| file)
 }
 
-/// Moves the file to the first free one of `path.new`, `path.new-2` and so on.
+/// Moves the file to the first free name of `path.new`, `path.new-2` and so on.
 fn beside(mut new: NamedTempFile, path: &Path) -> io::Result<Replaced> {
     let mut number = 1u64;
     loop {

@@ -9,13 +9,13 @@ use crate::args::Global;
 use crate::escape::escape_json;
 use crate::failure::{Exit, Failure};
 
-/// Writes a line to standard error, without what a terminal would obey. That nothing can show it, as where a
-/// pipe is closed, is no failure.
+/// Writes a line to standard error, with control characters escaped. It ignores errors of writing, such as a
+/// closed pipe.
 pub fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(line));
 }
 
-/// Where a command writes its results.
+/// Destination of a command's results.
 ///
 /// A reader that closes the pipe (`| head`) is not an error: the rest of the output is dropped.
 pub struct Output {
@@ -35,10 +35,11 @@ impl Output {
         Self { writer: Box::new(writer), closed: false }
     }
 
-    /// Writes a record as JSON, if the user asks for that, else as text.
+    /// Writes a record, as JSON if the user asks for JSON, else as text.
     ///
     /// # Errors
-    /// The destination cannot be written to ([`Exit::Output`]), or the record has a value without a form.
+    /// Returns an error if the destination cannot be written to ([`Exit::Output`]), or if the record has a
+    /// value without a form.
     pub fn record<T: Serialize>(
         &mut self,
         record: &T,
@@ -48,10 +49,10 @@ impl Output {
         if global.json { self.json(record) } else { self.text(&text(record)) }
     }
 
-    /// Writes text. Control characters in it, which can only be of names and titles, are escaped.
+    /// Writes text. Control characters, which can only come from names and titles, are escaped.
     ///
     /// # Errors
-    /// The destination cannot be written to ([`Exit::Output`]).
+    /// Returns an error if the destination cannot be written to ([`Exit::Output`]).
     pub fn text(&mut self, text: &str) -> Result<(), Failure> {
         self.write(&visible(text))
     }
@@ -75,7 +76,7 @@ impl Output {
     /// Writes a line.
     ///
     /// # Errors
-    /// As [`Output::text`].
+    /// Returns the errors of [`Output::text`].
     pub fn line(&mut self, line: &str) -> Result<(), Failure> {
         self.text(&format!("{line}\n"))
     }
@@ -83,7 +84,8 @@ impl Output {
     /// Writes indented JSON, with numbers rounded as in every file of fairpace.
     ///
     /// # Errors
-    /// As [`Output::text`], or the value cannot be represented as JSON ([`Exit::Internal`]).
+    /// Returns the errors of [`Output::text`], or an error if the value cannot be represented as JSON
+    /// ([`Exit::Internal`]).
     pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failure> {
         self.write(&escape_json(to_json(value)?))
     }
@@ -92,7 +94,7 @@ impl Output {
 /// Indented JSON, with numbers rounded as in every file of fairpace.
 ///
 /// # Errors
-/// The value cannot be represented as JSON ([`Exit::Internal`]).
+/// Returns an error if the value cannot be represented as JSON ([`Exit::Internal`]).
 pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
     fairpace_results::to_json(value).map_err(|error| {
         Failure::new(Exit::Internal, format!("cannot write JSON: {error}"), "please report this")

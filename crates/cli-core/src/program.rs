@@ -1,4 +1,4 @@
-//! From arguments to an exit code: the same for both programs.
+//! The course of a program from arguments to an exit code, for both programs.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -22,13 +22,14 @@ use crate::{headers, supervised};
 
 /// A command line with a subcommand.
 pub trait Program: Parser {
-    /// The program's name.
+    /// Name of the program.
     const NAME: &'static str;
 
-    /// Headings of the commands in `--help`, each with its commands in order; without any they are one list.
+    /// Headings of groups of commands in `--help`, each with its commands in order. Empty: the commands are a
+    /// single list.
     const GROUPS: &'static [(&'static str, &'static [&'static str])] = &[];
 
-    /// The options of every command.
+    /// The options that every command has.
     fn global(&self) -> Global;
 
     /// The headers that the command names as algorithms.
@@ -39,11 +40,10 @@ pub trait Program: Parser {
     /// Performs the command.
     ///
     /// # Errors
-    /// The command's own.
+    /// Returns the failure of the command.
     fn perform(self, out: &mut Output) -> Result<(), Failure>;
 
-    /// A message and a remedy for a subcommand that this program does not have, if there is more to say
-    /// than that.
+    /// A message and a help text for a subcommand that this program does not have, if a special text exists.
     fn unknown_command(_name: &str) -> Option<(String, String)> {
         None
     }
@@ -77,8 +77,8 @@ pub fn main<P: Program>() -> ExitCode {
     }
 }
 
-/// Makes the headers that the command names usable. The exit code of the second instance, if they are used
-/// there.
+/// Makes the headers that the command names usable. If a second instance of the program uses them, returns
+/// its exit code.
 fn with_headers(arguments: &[OsString], headers: &[String], global: Global) -> Result<Option<i32>, Failure> {
     if headers.is_empty() {
         return Ok(None);
@@ -89,9 +89,10 @@ fn with_headers(arguments: &[OsString], headers: &[String], global: Global) -> R
     supervised::run(arguments, headers).map(Some)
 }
 
-/// Beyond `ulimit -f` the kernel sends SIGXFSZ, which would end the process without a word. With a handler
-/// the write fails instead (EFBIG), which is reported like a full disk. A handler does not reach programs
-/// that this one starts, as an ignored signal would.
+/// Installs a handler for SIGXFSZ, which the kernel sends when a file grows beyond `ulimit -f`. Without a
+/// handler the signal would end the process without a message. With it the write fails (EFBIG), and is
+/// reported like a full disk. Programs that this one starts do not inherit a handler, but would inherit an
+/// ignored signal.
 fn survive_file_size_limit() {
     // without the handler the process still works; only that message is lost
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
@@ -101,7 +102,7 @@ fn exit_code(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(Exit::Internal as u8))
 }
 
-/// Help and version go to stdout; errors have the form of all others.
+/// Reports a result of clap: help and version go to stdout; errors have the form of all other errors.
 fn report_usage<P: Program>(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -134,7 +135,7 @@ fn report_usage<P: Program>(error: &clap::Error, arguments: &[OsString]) -> Exit
     exit_code(Exit::Usage as i32)
 }
 
-/// The help of the program with its commands in groups, which clap does not have.
+/// Help of the program with its commands in groups, which clap does not support.
 #[must_use]
 pub fn grouped_help<P: Program>() -> String {
     /// Columns of a line, and of the names of commands.
@@ -165,11 +166,11 @@ pub fn grouped_help<P: Program>() -> String {
     command.render_help().to_string()
 }
 
-/// Characters of an error about arguments: the longest usage text has a tenth of it. An argument can have
-/// 128 kB.
+/// Most characters of an error about arguments. The longest usage text has a tenth as many; an argument can
+/// have 128 kB.
 const MOST_TEXT: usize = 8_000;
 
-/// What to say of a subcommand that the program does not have; `None`: the error is another one.
+/// The failure for a subcommand that the program does not have; `None` if the error is another one.
 pub fn unknown_command<P: Program>(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let (message, help) = P::unknown_command(name)?;
@@ -199,7 +200,7 @@ fn set_up_messages(global: Global) {
         .try_init();
 }
 
-/// Standard error for messages: control characters in them are escaped.
+/// A writer to standard error that escapes control characters of messages.
 struct Safe<W>(W);
 
 impl<W: Write> Write for Safe<W> {

@@ -1,4 +1,4 @@
-//! Progress bars on standard error: of one run, and of many jobs.
+//! Progress bars on standard error, for one run and for many jobs.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -12,38 +12,38 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use crate::output::note;
 use crate::signals::Signals;
 
-/// A run shorter than this shows no progress bar, which would only flicker.
+/// Length of a run from which it has a progress bar; in a shorter run the bar would only flicker.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
-/// Without a terminal, many jobs report their progress in a line this often.
+/// Time between lines of progress of many jobs, where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(20);
 
-/// The progress of many jobs, each weighted by how long it is expected to take. Threads share it.
+/// The progress of many jobs, each weighted by its expected duration. Threads share it.
 ///
-/// On a terminal it is a bar. In a log it is a line now and then.
+/// On a terminal the progress is a bar. In a log it is a line from time to time.
 pub struct Progress {
     bar: ProgressBar,
-    /// What the jobs are, such as "simulations".
+    /// Name of the jobs, such as "simulations".
     what: &'static str,
     count: usize,
-    /// The weight of each job; without weights, each job counts as much as any other.
+    /// The weight of each job; empty: all jobs have the same weight.
     weights: Vec<f64>,
     unit: Unit,
     done: AtomicUsize,
     failed: AtomicUsize,
     begun: Instant,
-    /// When the next line is due; `None`: there are no lines.
+    /// Time of the next line; `None`: there are no lines.
     due: Option<Mutex<Instant>>,
 }
 
-/// What the weights of jobs count.
+/// Unit of the weights of jobs.
 #[derive(Debug, Clone, Copy)]
 enum Unit {
-    /// Jobs: there are no weights.
+    /// Jobs: all weights are equal.
     Jobs,
-    /// Expected packets.
+    /// Expected packets of simulations.
     Packets,
-    /// Microseconds of real flows.
+    /// Microseconds of runs with real flows.
     Us,
 }
 
@@ -69,7 +69,7 @@ impl Progress {
         Self::of("runs", scenarios.len(), (us, Unit::Us), quiet)
     }
 
-    /// The progress of these simulations.
+    /// The progress of simulations of these scenarios.
     #[must_use]
     pub fn of_scenarios(scenarios: &[&Scenario], quiet: bool) -> Self {
         Self::new(scenarios.iter().map(|scenario| expected_packets(scenario)).collect(), quiet)
@@ -106,7 +106,7 @@ impl Progress {
         progress
     }
 
-    /// "3 of 20 simulations", and how many failed, if any did.
+    /// Text of the number of jobs: "3 of 20 simulations", and the number of failed jobs, if there is any.
     fn message(&self) -> String {
         let Self { what, count, .. } = self;
         let [done, failed] = [&self.done, &self.failed].map(|number| number.load(Ordering::Relaxed));
@@ -114,7 +114,7 @@ impl Progress {
         format!("{done} of {count} {what}{failed}")
     }
 
-    /// The progress in a line, after this time.
+    /// Text of the progress in a line, after this time.
     fn line(&self, after: Duration) -> String {
         let (position, total) = (self.bar.position(), self.bar.length().unwrap_or_default());
         let per_s = position as f64 / after.as_secs_f64().max(1e-9);
@@ -123,7 +123,8 @@ impl Progress {
         format!("{}, {} %, {rate}{left}", self.message(), position * 100 / total.max(1))
     }
 
-    /// Job `index` went from one fraction of itself to another, which is the smaller one if it begins anew.
+    /// Records that job `index` went from one fraction to another. The second fraction is smaller if the job
+    /// begins again.
     pub(crate) fn advance(&self, index: usize, from: f64, to: f64) {
         let weight = match self.unit {
             Unit::Jobs => 1.0,
@@ -144,13 +145,13 @@ impl Progress {
         }
     }
 
-    /// One more job is done.
+    /// Records that a further job is done.
     pub(crate) fn job_done(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
         self.bar.set_message(self.message());
     }
 
-    /// The result of one more job is a failure.
+    /// Records that a further job failed.
     pub fn count_failed(&self) {
         self.failed.fetch_add(1, Ordering::Relaxed);
     }
@@ -161,7 +162,7 @@ impl Progress {
     }
 }
 
-/// ", about 3 min left" if what is left takes as long for its part as what is done took.
+/// Text of the time that is left, ", about 3 min left", if the rest is as fast as the part that is done.
 fn left(after: Duration, position: u64, total: u64) -> String {
     if position == 0 || position >= total {
         return String::new();
@@ -173,7 +174,7 @@ fn left(after: Duration, position: u64, total: u64) -> String {
     }
 }
 
-/// Writes how much is done per second.
+/// A function that writes the rate of the work per second.
 fn rate_of(what: &'static str, unit: Unit) -> impl Fn(f64) -> String + Clone + Send + Sync {
     move |per_s| match unit {
         Unit::Jobs => format!("{per_s:.1} {what}/s"),
@@ -188,7 +189,7 @@ impl Drop for Progress {
     }
 }
 
-/// Packets that fit through the scenario's fastest link in the whole run.
+/// Number of packets that fit through the scenario's fastest link in the whole run.
 #[must_use]
 pub fn expected_packets(scenario: &Scenario) -> f64 {
     let rate_bps = scenario.links.iter().map(|link| link.rate_bps).max().unwrap_or_default();
@@ -205,7 +206,8 @@ pub struct RunProgress<'a> {
 }
 
 impl<'a> RunProgress<'a> {
-    /// `label` is shown beside the bar. Nothing is shown when `quiet` or when stderr is not a terminal.
+    /// Displays the progress of a run; `label` is shown beside the bar. Nothing is shown when `quiet` or when
+    /// stderr is not a terminal.
     #[must_use]
     pub fn new(signals: &'a Signals, label: &str, quiet: bool) -> Self {
         let shown = !quiet && std::io::stderr().is_terminal();

@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP: the first one asks a run to end, a second one ends the process.
+//! SIGINT, SIGTERM and SIGHUP: the first signal makes a run end, a second one ends the process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,15 +7,16 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::failure::{Exit, Failure};
 
-/// Whether another process passes on signals, and ends this one when it ends.
+/// Whether this process is a second instance: the first instance passes signals on, and ends the second one
+/// when it ends.
 static IS_SECOND: AtomicBool = AtomicBool::new(false);
 
-/// From now on a second signal does not end the process at once: see [`crate::supervised`].
+/// Makes this process ignore a second signal, which otherwise ends it at once: see [`crate::supervised`].
 pub(crate) fn leave_second_signals_to_another() {
     IS_SECOND.store(true, Ordering::Relaxed);
 }
 
-/// The signal that arrived, 0 for none.
+/// Number of the signal that arrived, 0 for none.
 #[derive(Debug, Clone, Default)]
 pub struct Signals(Arc<AtomicUsize>);
 
@@ -23,7 +24,7 @@ impl Signals {
     /// Catches the three signals from now on.
     ///
     /// # Errors
-    /// The system refuses a handler.
+    /// Returns an error if the system refuses a handler.
     pub fn catch() -> Result<Self, Failure> {
         let signals = Self::default();
         signals.register().map_err(|error| {
@@ -51,12 +52,12 @@ impl Signals {
         Ok(())
     }
 
-    /// Has a signal arrive that the process did not get: another thread caught it, for example.
+    /// Records a signal that another thread caught, for example.
     pub fn raise(&self, signal: i32) {
         self.0.store(signal.unsigned_abs() as usize, Ordering::Relaxed);
     }
 
-    /// The signal that arrived, if one did.
+    /// Number of the signal that arrived; `None` if none did.
     #[must_use]
     pub fn received(&self) -> Option<i32> {
         i32::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)

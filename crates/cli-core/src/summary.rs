@@ -4,15 +4,15 @@ use fairpace_results::{FlowSummary, LinkSummary, Run, Summary};
 
 use crate::table::{number, percent as percent_with, short, table, text};
 
-/// Percentages have one decimal here.
+/// A ratio as a percentage with one decimal.
 fn percent(ratio: Option<f64>) -> String {
     percent_with(ratio, 1)
 }
 
-/// More shares than this do not fit into a line.
+/// Most shares that fit into a line.
 const WIDEST: usize = 8;
 
-/// All metrics of one run, and its notes unless `quiet`.
+/// All metrics of one run as text, and its notes unless `quiet`.
 #[must_use]
 pub fn of_run(run: &Run, quiet: bool) -> String {
     let summary = &run.summary;
@@ -63,8 +63,8 @@ pub fn of_run(run: &Run, quiet: bool) -> String {
     out
 }
 
-/// Completion times of flows with many transfers. A flow that is a single transfer has its time in its own
-/// row.
+/// A table of completion times, for flows with many transfers. A flow that is a single transfer has its time
+/// in its own row.
 fn completions(summary: &Summary) -> String {
     let many = |flow: &&FlowSummary| flow.completions.is_some() && flow.completion_s.is_none();
     let header =
@@ -89,7 +89,7 @@ fn completions(summary: &Summary) -> String {
     if is_empty { String::new() } else { text(&lines) + "\n" }
 }
 
-/// What receivers of audio and video get.
+/// A table of late and lost frames and delays, for flows of audio and video.
 fn media(summary: &Summary) -> String {
     let header = ["frames of", "frames", "late or lost %", "longest freeze ms", "delay ms p50", "p95", "p99"];
     let mut lines = table(&header, 1);
@@ -138,7 +138,7 @@ fn links(summary: &Summary) -> String {
     text(&links)
 }
 
-/// Goodput, share, RTT, retransmissions.
+/// Cells of a flow: goodput, share, RTT, retransmissions.
 fn flow_cells(flow: &FlowSummary) -> [String; 4] {
     [
         number(Some(flow.goodput_mbps), 1),
@@ -148,7 +148,8 @@ fn flow_cells(flow: &FlowSummary) -> [String; 4] {
     ]
 }
 
-/// Several runs over one path: a row per flow; metrics of the run are in its first row.
+/// A table of several runs over one path: a row for each flow; the first row of a run has the metrics of the
+/// run.
 #[must_use]
 pub fn of_comparison<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
     let header = "algorithm|flow|goodput Mbit/s|share %|RTT mean ms|retrans|queueing delay mean ms|p99|drops|used %|Jain";
@@ -163,7 +164,7 @@ pub fn of_comparison<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
     text(&table)
 }
 
-/// Queueing delay, drops, utilisation of the slowest link; Jain.
+/// Cells of a run: queueing delay, drops and utilisation of the slowest link; Jain's index.
 fn run_cells(run: &Run) -> [String; 5] {
     let slowest = run.summary.links.iter().min_by(|a, b| a.rate_mbps.total_cmp(&b.rate_mbps));
     let of = |value: fn(&LinkSummary) -> Option<f64>| slowest.and_then(value);

@@ -1,5 +1,5 @@
-//! A second instance of this program, in which the code of a user's header runs: what that code does wrong
-//! ends the second instance, and the first one says what it was.
+//! The second instance of this program, in which the code of a user's header runs. A fault of that code ends
+//! the second instance, and the first instance reports the fault.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -22,18 +22,18 @@ use crate::failure::{Exit, Failure};
 use crate::headers;
 use crate::signals::{self, Signals};
 
-/// The variable that tells the second instance which file is its [`Watch`], and which process is the first
-/// one.
+/// Name of the environment variable that gives the second instance the file of its [`Watch`], and the process
+/// id of the first instance.
 const VARIABLE: &str = "FAIRPACE_WATCH";
-/// How often the first instance looks at the second one.
+/// Interval at which the first instance checks the second one.
 const LOOK: Duration = Duration::from_millis(50);
-/// Looks that a call may last: 10 s. It takes nanoseconds.
+/// Number of checks that a call may last: 10 s. A call normally takes nanoseconds.
 const MOST_LOOKS: u32 = 200;
 
-/// Whether this is a second instance; then it prepares itself for headers.
+/// Whether this process is a second instance. If so, it is prepared for headers.
 ///
 /// # Errors
-/// The first instance's file cannot be used.
+/// Returns an error if the first instance's file cannot be used.
 pub fn is_second() -> Result<bool, Failure> {
     let Ok(told) = std::env::var(VARIABLE) else { return Ok(false) };
     let prepare = || -> io::Result<()> {
@@ -57,10 +57,10 @@ pub fn is_second() -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Runs the second instance to its end; returns its exit code.
+/// Runs the second instance until it ends; returns its exit code.
 ///
 /// # Errors
-/// A signal ended it: the message names the header and its function.
+/// Returns an error if a signal ended the second instance: the message names the header and its function.
 pub fn run(arguments: &[OsString], headers: &[String]) -> Result<i32, Failure> {
     let system = |error: io::Error| {
         Failure::new(Exit::Internal, format!("cannot start a second instance for a header: {error}"), "")
@@ -91,7 +91,7 @@ pub fn run(arguments: &[OsString], headers: &[String]) -> Result<i32, Failure> {
 
 enum End {
     Of(ExitStatus),
-    /// It was killed in this call.
+    /// The second instance was killed because this call did not return.
     Endless(InCall),
 }
 
@@ -123,21 +123,21 @@ fn wait(child: &mut Child, watch: &Watch, signals: &Signals) -> io::Result<End> 
     }
 }
 
-/// Whether a process is stopped (SIGSTOP): then no call goes on. proc_pid_stat(5): the state is behind the
+/// Whether a process is stopped (SIGSTOP), so that no call proceeds. proc_pid_stat(5): the state follows the
 /// name.
 fn is_stopped(child: &Child) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with(['T', 't']))
 }
 
-/// `mine_on_ack of ./mine.h`
+/// Text of the place of a call: `mine_on_ack of ./mine.h`
 fn place(call: InCall, headers: &[String]) -> String {
     let header = headers.get(call.plugin as usize).map_or("a header", String::as_str);
     let name = Path::new(header).file_stem().unwrap_or_default().to_string_lossy();
     format!("{name}_{} of {header}", call.function.name())
 }
 
-/// A signal ended the second instance.
+/// The failure that a signal ended the second instance.
 fn lost(status: ExitStatus, watch: &Watch, headers: &[String]) -> Failure {
     let signal = status.signal().unwrap_or_default();
     let what = match signal {

@@ -1,4 +1,4 @@
-//! Aligned columns and numbers for people.
+//! Tables with aligned columns, and texts of numbers.
 
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -16,13 +16,13 @@ pub fn table(header: &[&str], numbers: usize) -> Table {
     table
 }
 
-/// The table's lines without trailing blanks.
+/// The lines of a table without trailing blanks.
 #[must_use]
 pub fn text(table: &Table) -> String {
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// A number with this many decimals, or a dash for a missing or infinite one.
+/// Text of a number with this many decimals; a dash for a missing or infinite one.
 #[must_use]
 pub fn number(value: Option<f64>, decimals: usize) -> String {
     match value {
@@ -31,13 +31,13 @@ pub fn number(value: Option<f64>, decimals: usize) -> String {
     }
 }
 
-/// A ratio as a percentage with this many decimals, or a dash.
+/// Text of a ratio as a percentage with this many decimals, or a dash.
 #[must_use]
 pub fn percent(ratio: Option<f64>, decimals: usize) -> String {
     number(ratio.map(|ratio| ratio * 100.0), decimals)
 }
 
-/// A number with at most three decimals and no trailing zeros.
+/// Text of a number with at most three decimals and no trailing zeros.
 #[must_use]
 pub fn short(value: f64) -> String {
     ((value * 1e3).round() / 1e3).to_string()

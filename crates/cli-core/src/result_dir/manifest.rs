@@ -1,4 +1,4 @@
-//! The list of a result's files with their hashes, which decides what may ever be removed.
+//! The manifest: the list of a result's files with their hashes, which determines what may be removed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -11,12 +11,12 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The manifest's name in a result directory.
+/// Name of the manifest in a result directory.
 pub(super) const NAME: &str = "manifest.json";
 const SCHEMA: &str = "fairpace.manifest/1";
-/// Bytes that are read at a time to hash a file.
+/// Bytes of a block in which a file is read for its hash.
 const CHUNK_BYTES: usize = 1 << 16;
-/// Largest manifest that is read: 100 bytes a file, so 600,000 files.
+/// Largest manifest that is read, bytes: 100 bytes a file, so 600,000 files.
 const MOST_BYTES: u64 = 64_000_000;
 
 /// The files that a run wrote. A directory may be replaced only if it holds these files, unchanged, and no
@@ -24,34 +24,34 @@ const MOST_BYTES: u64 = 64_000_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     schema: String,
-    /// By path in the directory, with `/` between parts.
+    /// The files by path in the directory, with `/` between parts.
     files: BTreeMap<String, Content>,
 }
 
-/// What a file held when it was written.
+/// Content of a file when it was written, as size and hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Content {
     bytes: u64,
     sha256: String,
 }
 
-/// What a directory holds.
+/// Content of a directory, as [`look`] finds it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing.
+    /// The directory is empty.
     Empty,
-    /// A result of an earlier run, as that run wrote it. Files of it may be missing.
+    /// The directory has the result of an earlier run, as that run wrote it. Files of it may be missing.
     Result(Manifest),
-    /// Something that no run wrote, or that was changed since.
+    /// The directory has a file that no run wrote, or that was changed since.
     Foreign(Foreign),
 }
 
-/// A reason not to touch a directory.
+/// A file or directory because of which a result directory must not be changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Foreign {
-    /// The file or directory, as a path in the directory.
+    /// Path of the file or directory, within the result directory.
     pub(super) path: PathBuf,
-    /// What is so about it, to be read behind its path.
+    /// The reason, as a text after the path.
     pub(super) why: &'static str,
 }
 
@@ -67,13 +67,13 @@ impl Manifest {
         Ok(Self { schema: SCHEMA.to_owned(), files })
     }
 
-    /// The manifest that `dir` holds; `None` if it holds none that a run has written.
+    /// The manifest in `dir`; `None` if it has none that a run wrote.
     pub(super) fn read(dir: &Path) -> io::Result<Option<Self>> {
         Self::read_file(&dir.join(NAME))
     }
 
-    /// The manifest in this file. It may come from a stranger: paths that lead out of the directory make it
-    /// none.
+    /// The manifest in this file. Its author is not trusted: with a path that leads out of the directory it
+    /// is not a manifest.
     pub(super) fn read_file(path: &Path) -> io::Result<Option<Self>> {
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -87,7 +87,7 @@ impl Manifest {
         Ok(manifest.filter(is_ours))
     }
 
-    /// Indented JSON.
+    /// The manifest as indented JSON.
     pub(super) fn to_json(&self) -> io::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
@@ -101,7 +101,7 @@ impl Manifest {
         self.paths().any(|listed| listed == path)
     }
 
-    /// Whether the file in `dir` is as it was written.
+    /// Whether a file in `dir` is unchanged since it was written.
     pub(super) fn is_unchanged(&self, dir: &Path, path: &Path) -> io::Result<bool> {
         let Some(content) = path.to_str().and_then(|path| self.files.get(path)) else { return Ok(false) };
         let file = dir.join(path);
@@ -116,7 +116,7 @@ fn stays_inside(path: &Path) -> bool {
     path != Path::new(NAME) && path.file_name().is_some() && path.components().all(is_name)
 }
 
-/// Opens a regular file, and never waits for a FIFO that took its place or follows a link.
+/// Opens a regular file. It follows no link, and does not wait for a FIFO at the path.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
@@ -141,7 +141,7 @@ impl Content {
     }
 }
 
-/// What `dir` holds. `ignored` is the name of an entry that does not count.
+/// Examines the content of `dir`. `ignored` is the name of an entry that does not count.
 pub(super) fn look(dir: &Path, ignored: Option<&Path>) -> io::Result<Found> {
     let counts = |path: &Path| ignored.is_none_or(|ignored| !path.starts_with(ignored));
     let Some(manifest) = Manifest::read(dir)? else {
@@ -160,7 +160,7 @@ pub(super) fn look(dir: &Path, ignored: Option<&Path>) -> io::Result<Found> {
     Ok(Found::Result(manifest))
 }
 
-/// Why an entry of a result directory is not part of the result.
+/// The reason why an entry of a result directory is not part of the result; `None` if it is.
 fn foreign(dir: &Path, entry: &Entry, manifest: &Manifest) -> io::Result<Option<&'static str>> {
     const UNKNOWN: &str = "was not written by fairpace";
     let path = &entry.path;
@@ -187,7 +187,7 @@ struct Entry {
     kind: Kind,
 }
 
-/// Everything below `dir`, by path in it, parents first. Links are not followed.
+/// All entries below `dir`, by path in it, parents first. Links are not followed.
 fn entries(dir: &Path) -> io::Result<Vec<Entry>> {
     let mut all = Vec::new();
     let mut open = vec![PathBuf::new()];

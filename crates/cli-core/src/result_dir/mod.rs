@@ -1,9 +1,9 @@
 //! `--out DIR`: all files of a result appear at once or not at all, and no file of another origin is touched.
 //!
-//! The files are put together in a directory beside DIR (`staging`), synced, and moved to DIR in one step
-//! (`replace`). A result has a `manifest.json` with the hash of each file (`manifest`). An earlier result
-//! is replaced only if it holds the files of its manifest, unchanged, and no others; that is judged when it
-//! is replaced, not only before the run.
+//! The files are written to a directory beside DIR (`staging`), synced, and moved to DIR in one step
+//! (`replace`). A result has a `manifest.json` with the hash of each file (`manifest`). An earlier result is
+//! replaced only if it holds the files of its manifest, unchanged, and no others; this is checked at the time
+//! of replacement, not only before the run.
 
 mod manifest;
 mod replace;
@@ -21,7 +21,7 @@ use manifest::{Foreign, Found, Manifest};
 use replace::Outcome;
 use staging::Staging;
 
-/// A file of a result: its path in the directory, and what writes its content.
+/// A file of a result: its path in the directory, and the function that writes its content.
 pub struct Item<'a> {
     path: String,
     content: Content<'a>,
@@ -36,7 +36,7 @@ impl<'a> Item<'a> {
         Self::written(path, move |file| file.write_all(text.as_bytes()))
     }
 
-    /// A file that `content` writes, for what need not be in memory as a whole.
+    /// A file that `content` writes, so that its text need not be in memory in full.
     pub fn written(
         path: impl Into<String>,
         content: impl FnOnce(&mut dyn Write) -> io::Result<()> + 'a,
@@ -49,29 +49,30 @@ impl<'a> Item<'a> {
 #[derive(Debug)]
 pub struct ResultDir {
     target: PathBuf,
-    /// `None` once it is written.
+    /// The staging directory; `None` once the result is written.
     staging: Option<Staging>,
-    /// Where the staging directory is: beside the target, or in it.
+    /// How the result is put in its place.
     way: Way,
-    /// Directories that were made for it, outermost first. They are removed if they stay empty.
+    /// Directories that were created for the result, outermost first. They are removed if they stay empty.
     made: Vec<PathBuf>,
 }
 
-/// How the result comes into its place.
+/// How the result is put in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Two directories change places.
+    /// Two directories are exchanged.
     Exchange,
-    /// The target is a mount point, or its file system cannot exchange: file by file.
+    /// Files are moved one by one, because the target is a mount point, or its file system cannot exchange
+    /// directories.
     OneByOne,
 }
 
 impl ResultDir {
-    /// Checks, before a long run, that a result can be written to `path`, and removes what killed processes
-    /// have left there.
+    /// Checks, before a long run, that a result can be written to `path`, and removes the files that killed
+    /// processes left there.
     ///
     /// # Errors
-    /// `path` holds files of another origin, or cannot be written to ([`Exit::Output`]).
+    /// Returns an error if `path` holds files of another origin, or cannot be written to ([`Exit::Output`]).
     pub fn prepare(path: &Path) -> Result<Self, Failure> {
         // "results/" and "results" are the same
         let name = path.file_name().ok_or_else(|| refused(path, "it is not the path of a directory"))?;
@@ -124,7 +125,8 @@ impl ResultDir {
         Ok(Self { target: target.to_owned(), staging: Some(staging), way, made: std::mem::take(made) })
     }
 
-    /// The directory for files that are written while a run goes on. They come into place with all others.
+    /// Path of the directory for files that are written during a run. [`write`](Self::write) moves them into
+    /// place with all other files.
     #[must_use]
     pub fn staged(&self) -> PathBuf {
         self.staging.as_ref().map(Staging::new_dir).unwrap_or_default()
@@ -133,8 +135,9 @@ impl ResultDir {
     /// Writes the files and moves them into place.
     ///
     /// # Errors
-    /// They cannot be written; then nothing is left. Or other files have appeared in the directory meanwhile;
-    /// then the result is beside it, and the error says where ([`Exit::Output`]).
+    /// Returns an error if the files cannot be written; then none is left. Returns an error, too, if files of
+    /// another origin have appeared in the directory during the run; then the result is beside it, and the
+    /// error names its path ([`Exit::Output`]).
     pub fn write(mut self, items: Vec<Item<'_>>) -> Result<(), Failure> {
         let Some(staging) = self.staging.take() else { return Ok(()) };
         if let Err(error) = complete(&staging.new_dir(), items) {
@@ -210,13 +213,14 @@ fn make_parents(parent: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether another file system, or another part of this one, is mounted there: it cannot be renamed.
+/// Whether a path is a mount point, of another file system or of another part of this one, so that it cannot
+/// be renamed.
 fn is_mount_point(path: &Path) -> io::Result<bool> {
     let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty())?;
     Ok(found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// Says which leftovers stay.
+/// Writes a note on leftovers that were not removed.
 fn left(kept: Vec<PathBuf>) {
     for path in kept {
         note(&format!(
@@ -227,7 +231,7 @@ fn left(kept: Vec<PathBuf>) {
     }
 }
 
-/// Why a result cannot be written.
+/// The reason why a result cannot be written.
 #[derive(Debug)]
 enum Unusable {
     NotADirectory,
@@ -267,7 +271,8 @@ fn elsewhere(target: &Path, kept: &Path, foreign: &Foreign) -> Failure {
     Failure::new(Exit::Output, format!("the result is in {kept}: {during}"), help)
 }
 
-/// The system refuses to move the result to its place, which it let us write to before the run.
+/// The failure that the system refuses to move the result to its place, although the check before the run
+/// could write there.
 fn stuck(target: &Path, kept: &Path, error: &io::Error) -> Failure {
     let message = format!("the result cannot be moved to {}: {error}", target.display());
     let then = "move them; the next command with this --out finishes or removes them";

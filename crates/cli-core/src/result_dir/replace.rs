@@ -1,8 +1,8 @@
-//! Puts a finished result in the place of an earlier one.
+//! Replaces an earlier result by a finished one.
 //!
-//! Where it can, it exchanges two directories in one step (`RENAME_EXCHANGE`). A mount point, such as a
-//! container's volume, cannot be renamed; there the files change one by one, under a journal, and a result
-//! that is being replaced has no manifest.
+//! If the file system permits it, two directories are exchanged in one step (`RENAME_EXCHANGE`). A mount
+//! point, such as a container's volume, cannot be renamed; in it the files are replaced one by one, under a
+//! journal, and a result that is being replaced has no manifest.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -14,26 +14,29 @@ use rustix::io::Errno;
 use super::manifest::{self, Foreign, Found, Manifest};
 use super::staging::{self, EARLIER, Staging, TRIAL};
 
-/// Journal of two directories that change places.
+/// Journal for two directories that are exchanged.
 const EXCHANGE: &str = "exchange";
-/// Journal of files that change one by one.
+/// Journal for files that are replaced one by one.
 const ONE_BY_ONE: &str = "one by one";
 
-/// Where a result is now.
+/// Place of a result after it was moved.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// Where it was to be.
+    /// The result is at its target.
     InPlace,
-    /// Elsewhere, since files of another origin are there now. They are untouched.
+    /// The result is at another path, since files of another origin are at the target. Those files are
+    /// unchanged.
     Elsewhere(PathBuf, Foreign),
-    /// Where it was to be. Files of the earlier result are still here, since they cannot be removed.
+    /// The result is at its target. Files of the earlier result are still at this path, since they cannot be
+    /// removed.
     WithRemains(PathBuf, io::Error),
-    /// Elsewhere, since the system refuses to put it there. What was there is untouched.
+    /// The result is at another path, since the system refuses to move it to the target. The target is
+    /// unchanged.
     Refused(PathBuf, io::Error),
 }
 
-/// Moves the new directory to `target`, and removes the earlier result there. What is there is judged after
-/// it has been moved aside, so nothing can come in between.
+/// Exchanges the new directory with `target`, and removes the earlier result. The earlier content is checked
+/// after it has been moved aside, so that no process can change it between check and removal.
 pub(super) fn exchange(staging: Staging, target: &Path) -> io::Result<Outcome> {
     let new = staging.new_dir();
     loop {
@@ -76,7 +79,7 @@ pub(super) fn exchange(staging: Staging, target: &Path) -> io::Result<Outcome> {
     }
 }
 
-/// A directory that cannot be moved is filled file by file, from a staging directory in it.
+/// Fills a target that cannot be moved file by file, from a staging directory in it.
 pub(super) fn into_target(staging: Staging, target: &Path) -> io::Result<Outcome> {
     if let Err(error) = access(target, Access::WRITE_OK) {
         let kept = move_beside(&staging.new_dir(), target)?;
@@ -86,7 +89,7 @@ pub(super) fn into_target(staging: Staging, target: &Path) -> io::Result<Outcome
     one_by_one(staging.moved_into(target)?, target)
 }
 
-/// Moves the new files into `target`, where the staging directory is, too.
+/// Moves the new files into `target`, which also contains the staging directory.
 pub(super) fn one_by_one(staging: Staging, target: &Path) -> io::Result<Outcome> {
     let earlier = match manifest::look(target, staging.path().file_name().map(Path::new))? {
         Found::Empty => None,
@@ -106,8 +109,8 @@ pub(super) fn one_by_one(staging: Staging, target: &Path) -> io::Result<Outcome>
     Ok(Outcome::InPlace)
 }
 
-/// Finishes or removes what killed processes have left in `parent`. Returns the paths that hold files of
-/// another origin and therefore stay.
+/// Finishes or removes the staging directories that killed processes left in `parent`. Returns the paths that
+/// hold files of another origin and are therefore kept.
 pub(super) fn clean(parent: &Path) -> io::Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     for staging in staging::leftovers(parent)? {
@@ -119,7 +122,8 @@ pub(super) fn clean(parent: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(kept)
 }
 
-/// Finishes or removes what a killed process left; `false` if files of another origin are in it.
+/// Finishes or removes a staging directory that a killed process left; `false` if it contains files of
+/// another origin.
 fn recover(staging: &Staging) -> io::Result<bool> {
     match fs::read_to_string(staging.journal()) {
         Ok(journal) if journal == ONE_BY_ONE => finish(staging)?,
@@ -167,7 +171,8 @@ fn finish(staging: &Staging) -> io::Result<()> {
     }
 }
 
-/// Removes the files of the earlier result, the manifest first: without it, what is left is no result.
+/// Removes the files of the earlier result, the manifest first: without a manifest, the remaining files are
+/// not a result.
 fn remove_earlier(staging: &Staging, target: &Path, new: &Manifest) -> io::Result<()> {
     let Some(earlier) = Manifest::read_file(&staging.path().join(EARLIER))? else { return Ok(()) };
     if Manifest::read(target)?.is_some_and(|there| there == earlier) {
@@ -184,7 +189,8 @@ fn remove_earlier(staging: &Staging, target: &Path, new: &Manifest) -> io::Resul
     Ok(())
 }
 
-/// Removes a directory if it holds a result of ours and nothing else; otherwise says why not, and leaves it.
+/// Removes a directory if it holds a result of ours and no other file; otherwise keeps it and returns the
+/// reason.
 fn remove_if_ours(dir: &Path) -> io::Result<Option<Foreign>> {
     if !fs::symlink_metadata(dir)?.is_dir() {
         let why = "is not a directory";
@@ -208,7 +214,7 @@ fn remove_if_ours(dir: &Path) -> io::Result<Option<Foreign>> {
     Ok(None)
 }
 
-/// Removes the directories of a manifest's files, as far as they are empty.
+/// Removes the directories of a manifest's files, if they are empty.
 fn remove_empty_parents(dir: &Path, manifest: &Manifest) {
     let mut parents: Vec<&Path> = manifest.paths().flat_map(|path| path.ancestors().skip(1)).collect();
     parents.sort_by_key(|parent| std::cmp::Reverse(parent.components().count()));
@@ -218,7 +224,7 @@ fn remove_empty_parents(dir: &Path, manifest: &Manifest) {
     }
 }
 
-/// Moves a directory to the first free one of `target-2`, `target-3` and so on.
+/// Moves a directory to the first free name of `target-2`, `target-3` and so on.
 fn move_beside(dir: &Path, target: &Path) -> io::Result<PathBuf> {
     let mut number = 2u64;
     loop {
@@ -232,7 +238,7 @@ fn move_beside(dir: &Path, target: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Whether two directories can be exchanged in `dir`: not every file system can.
+/// Whether two directories can be exchanged in `dir`; some file systems cannot.
 pub(super) fn can_exchange(dir: &Path) -> io::Result<bool> {
     let [one, other] = TRIAL.map(|name| dir.join(name));
     fs::create_dir(&one)?;
@@ -243,7 +249,8 @@ pub(super) fn can_exchange(dir: &Path) -> io::Result<bool> {
     Ok(result.is_ok())
 }
 
-/// Moves a file to a name that is free. A file system without `RENAME_NOREPLACE` is asked first.
+/// Moves a file to a name that is free. Where the file system does not support `RENAME_NOREPLACE`, a check
+/// precedes the move.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) if !to.exists() => fs::rename(from, to),

@@ -1,7 +1,8 @@
-//! The directory in which a result is put together: `.fairpace-PID-RANDOM`, with the files in `new` below it.
+//! The staging directory, in which a result is written: `.fairpace-PID-RANDOM`, with the files in `new` below
+//! it.
 //!
-//! Its process holds a lock on it. A directory without that lock is a leftover of a process that was killed;
-//! the next command that writes to the same place finishes or removes it.
+//! Its process holds a lock on the directory. A directory without that lock is a leftover of a process that
+//! was killed; the next command that writes to the same place finishes or removes it.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -12,20 +13,21 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// What names begin with.
+/// Prefix of the names of staging directories.
 const PREFIX: &str = ".fairpace-";
-/// Length of the random part of a name: tempfile's.
+/// Length of the random part of a name, as tempfile makes it.
 const RANDOM_LENGTH: usize = 6;
-/// Present from just before old and new files change places. What is in `new` then need not be ours.
+/// Name of the journal. It exists from just before old and new files are exchanged; from then on, files in
+/// `new` may be of another origin.
 pub(super) const JOURNAL: &str = "journal";
-/// The manifest of the result that is replaced one by one.
+/// Name of the manifest of the earlier result, whose files are replaced one by one.
 pub(super) const EARLIER: &str = "earlier.json";
-/// Directories with which it is tried, before a run, whether two can change places.
+/// Names of two directories with which a test before the run finds out whether directories can be exchanged.
 pub(super) const TRIAL: [&str; 2] = ["one", "other"];
-/// The new files.
+/// Name of the directory with the new files.
 const NEW: &str = "new";
 
-/// A directory that this process holds.
+/// A staging directory that this process has locked.
 #[derive(Debug)]
 pub(super) struct Staging {
     path: PathBuf,
@@ -33,7 +35,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// Makes one in `parent`.
+    /// Creates a staging directory in `parent`.
     pub(super) fn create(parent: &Path) -> io::Result<Self> {
         loop {
             let made = tempfile::Builder::new()
@@ -57,7 +59,7 @@ impl Staging {
         }
     }
 
-    /// Locks a directory; `None` if another process holds it, or it has gone.
+    /// Locks a staging directory; `None` if another process has locked it, or if it no longer exists.
     fn hold(path: &Path) -> io::Result<Option<Self>> {
         let lock = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -71,29 +73,29 @@ impl Staging {
         Ok(still.then(|| Self { path: path.to_owned(), _lock: lock }))
     }
 
-    /// Where it is.
+    /// Path of the staging directory.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the new files are put.
+    /// Path of the directory for the new files.
     pub(super) fn new_dir(&self) -> PathBuf {
         self.path.join(NEW)
     }
 
-    /// Where the journal is.
+    /// Path of the journal.
     pub(super) fn journal(&self) -> PathBuf {
         self.path.join(JOURNAL)
     }
 
-    /// Moves it into `dir`, where its files change places one by one.
+    /// Moves the staging directory into `dir`, whose files are replaced one by one.
     pub(super) fn moved_into(self, dir: &Path) -> io::Result<Self> {
         let path = dir.join(self.path.file_name().unwrap_or_default());
         fs::rename(&self.path, &path)?;
         Ok(Self { path, ..self })
     }
 
-    /// Removes it. Before the journal exists, everything in it is ours.
+    /// Removes the staging directory. Before the journal exists, everything in it is ours.
     pub(super) fn discard(self) -> io::Result<()> {
         if self.journal().exists() {
             return fs::remove_file(self.journal()).and_then(|()| fs::remove_dir(&self.path));
@@ -102,9 +104,10 @@ impl Staging {
     }
 }
 
-/// Directories in `parent` that killed processes of this user have left. This process holds them from now on.
+/// The staging directories in `parent` that killed processes of this user left. This process locks them.
 ///
-/// A directory of another user, or one that others may write to, is never one: what a leftover says is done.
+/// A directory of another user, or one that others may write to, is never a leftover, because what a
+/// leftover's journal says is done.
 pub(super) fn leftovers(parent: &Path) -> io::Result<Vec<Staging>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(parent)? {
@@ -120,13 +123,14 @@ pub(super) fn leftovers(parent: &Path) -> io::Result<Vec<Staging>> {
     Ok(found)
 }
 
-/// `.fairpace-PID-RANDOM`.
+/// Whether a name has the form `.fairpace-PID-RANDOM`.
 fn is_name(name: &str) -> bool {
     let parts = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
     parts.is_some_and(|(pid, random)| pid.parse::<u32>().is_ok() && random.len() == RANDOM_LENGTH)
 }
 
-/// Made by this user for this purpose: no other user may write to it, and it holds nothing else.
+/// Whether this user made the directory for this purpose: no other user may write to it, and it holds no
+/// other files.
 fn is_ours(path: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return false };
     let is_known = |entry: io::Result<fs::DirEntry>| {

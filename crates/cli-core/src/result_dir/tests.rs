@@ -1,4 +1,4 @@
-//! What happens to files of another origin, and after interruptions.
+//! Tests with files of another origin, and after interruptions.
 
 use std::os::unix::fs::symlink;
 
@@ -129,7 +129,7 @@ fn a_run_that_fails_leaves_nothing_and_the_earlier_result_unchanged() {
     assert_eq!(names(dir.path()), ["R"]);
 }
 
-/// Takes the staging directory of a result as a killed process leaves it.
+/// Leaves the staging directory of a result as a killed process does.
 fn killed(mut result: ResultDir) {
     drop(result.staging.take()); // which only releases the lock
 }
