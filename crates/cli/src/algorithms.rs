@@ -6,7 +6,7 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::table::{self, table};
 
-/// The page that helps to choose.
+/// Address of the page that helps to choose an algorithm.
 const WHICH: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/which-algorithm.md");
 
 pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
@@ -32,7 +32,7 @@ pub(crate) fn list(global: Global, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A paragraph for each algorithm, for the man page.
+/// Text with a paragraph for each algorithm, for the man page.
 pub(crate) fn paragraphs() -> String {
     let paragraph = |record: &AlgorithmRecord| {
         let AlgorithmRecord { name, kernel_name, title, source, preset, .. } = record;

@@ -1,4 +1,4 @@
-//! What a command is given that takes a while.
+//! The call of a command that takes some time: its global options, signals and output.
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
@@ -7,11 +7,11 @@ use fairpace_cli_core::signals::Signals;
 
 /// The call of a command that a signal ends early.
 pub(crate) struct Call<'a> {
-    /// The options of every command.
+    /// The options that every command has.
     pub(crate) global: Global,
-    /// The signals that have come since the call began.
+    /// The signals that arrived since the call began.
     pub(crate) signals: Signals,
-    /// Where the results go.
+    /// The destination of the results.
     pub(crate) out: &'a mut Output,
 }
 

@@ -52,7 +52,7 @@ fn links(scenarios: &[Scenario]) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// The path, where the runs were made, and the parameters that were changed.
+/// Headline of a comparison: the path, the place of the runs, and the changed parameters.
 fn headline(scenarios: &[Scenario], target: Target) -> String {
     let Some(Scenario { window: (from, to), .. }) = scenarios.first() else { return String::new() };
     let mut parts = vec![links(scenarios), host::description(target).to_owned()];

@@ -1,4 +1,4 @@
-//! `conform`: an implementation of BBR against the test cases of the draft.
+//! `conform`: checks an implementation of BBR with the test cases of the draft.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::args::ConformArgs;
 use crate::call::Call;
 
-/// Of the record that `--json` prints.
+/// Name and version of the record that `--json` prints.
 const SCHEMA: &str = "fairpace.conform.results/1";
 
 #[derive(Default, Serialize)]
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ConformArgs, Call { global, signals, out }: Call<'_>) -
     record.judge()
 }
 
-/// The cases of `--case`, in the draft's order; without it, all.
+/// The cases that `--case` names, in the draft's order; without `--case`, all cases.
 fn chosen(args: &ConformArgs) -> Result<Vec<Case>, Failure> {
     let all =
         contained().map_err(|error| Failure::new(Exit::Internal, error.to_string(), "please report this"))?;
@@ -112,7 +112,7 @@ fn list(cases: &[Case], global: Global, out: &mut Output) -> Result<(), Failure>
     out.text(&text(&rows))
 }
 
-/// Applies each case to a subject of its own.
+/// Applies each case to a new subject.
 fn check(args: &ConformArgs, cases: &[Case], signals: &Signals) -> Result<Record, Failure> {
     let own = args.cc.as_deref().map(Algorithm::by_name).transpose();
     let own = own.map_err(|error| {
@@ -139,7 +139,7 @@ fn check(args: &ConformArgs, cases: &[Case], signals: &Signals) -> Result<Record
     Ok(record)
 }
 
-/// What the cases are applied to.
+/// The implementation to which the cases are applied.
 fn peer(args: &ConformArgs, own: Option<Algorithm>, signals: &Signals) -> Result<Box<dyn Peer>, Failure> {
     if let Some(algorithm) = own {
         return Ok(Box::new(Own::new(algorithm)));
@@ -153,7 +153,7 @@ fn peer(args: &ConformArgs, own: Option<Algorithm>, signals: &Signals) -> Result
     Ok(Box::new(adaptor))
 }
 
-/// A peer, what it said of itself, and where all that is said goes.
+/// A peer with the name that it reports, and the transcript of all messages.
 struct Named {
     peer: Box<dyn Peer>,
     hello: Option<Hello>,
@@ -176,7 +176,7 @@ impl Peer for Named {
     }
 }
 
-/// The file of `--record`: a line per event and a line per answer.
+/// The file of `--record`: a line for each event and a line for each answer.
 struct Transcript {
     path: PathBuf,
     file: BufWriter<File>,
@@ -248,7 +248,7 @@ impl Record {
         format!("{subject}, by {}\n\n{}{separator}{explained}\n{counts}\n", self.draft, text(&rows))
     }
 
-    /// The failure that the exit code tells.
+    /// The failure that gives the exit code, unless all cases pass.
     fn judge(&self) -> Result<(), Failure> {
         let bad = self.failed + self.broken;
         if bad == 0 {
@@ -261,7 +261,7 @@ impl Record {
     }
 }
 
-/// How an outcome reads.
+/// Text of an outcome in the table.
 trait Shown {
     fn word(&self) -> &'static str;
 }
@@ -279,7 +279,7 @@ impl Shown for Outcome {
 }
 
 impl Row {
-    /// What the table does not say.
+    /// Text on results that the table does not show.
     fn explanation(&self) -> Option<String> {
         let what = match &self.outcome {
             Outcome::Passed { unseen: 0 } => return None,

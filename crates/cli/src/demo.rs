@@ -1,6 +1,6 @@
-//! `fairpace demo`: the first experiment of the BBQ paper, simulated and on the running kernel, and beside it
-//! the same with LEVEL, which is ours.
-//! The `headline.svg` of a full run is `docs/img/demo.svg`.
+//! `fairpace demo`: the first experiment of the BBQ paper, simulated and on the running kernel, and the same
+//! experiment with LEVEL, an algorithm of this project. The `headline.svg` of a full run is
+//! `docs/img/demo.svg`.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::args::DemoArgs;
 use crate::call::Call;
 use crate::store::{self, Case};
 
-/// The second flow starts this much after the first, as in the paper.
+/// Time from the start of the first flow to the start of the second one, as in the paper.
 const STAGGER: Duration = Duration::from_secs(5);
 const TITLE: &str = "Flows with RTTs of 10 and 50 ms share a link";
 const WHY: &str = "\
@@ -31,7 +31,8 @@ const WHY: &str = "\
     With BBR the flow with the long RTT takes most of the link; BBQ was made to share it. \
     LEVEL, an experiment of this project, makes rates equal with a short queue. \
     It is not ready to be used: beside CUBIC or BBR it often gets less than its share.";
-/// In the simulator, and in the kernel as eBPF. The kernel's own `bbr` follows in a last column.
+/// The algorithms that run in the simulator, and in the kernel as eBPF. The kernel's own `bbr` follows in a
+/// last column.
 const ALGORITHMS: [&str; 3] = ["bbr1", "bbq", "level"];
 const KERNEL_BBR: &str = "kernel:bbr";
 /// The source of the published values.
@@ -122,7 +123,7 @@ fn case<'a>(item: &Planned, scenario: &'a Scenario) -> Case<'a> {
     Case { published: published(cc), ..Case::new(label, scenario, target) }
 }
 
-/// The runs that this machine can do, and those that it cannot.
+/// The runs that this machine can perform, and the runs that it cannot.
 fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
     let on = |target| move |cc| Planned { cc, target };
     let mut planned: Vec<_> = ALGORITHMS.map(on(Target::Simulator)).into();
@@ -145,7 +146,7 @@ fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
     (planned, skipped)
 }
 
-/// An error and what to do about it.
+/// Text of an error with its help.
 fn with_remedy<E: miette::Diagnostic>(error: &E) -> String {
     match error.help() {
         Some(help) => format!("{error}; {help}"),
@@ -153,7 +154,8 @@ fn with_remedy<E: miette::Diagnostic>(error: &E) -> String {
     }
 }
 
-/// Whether the kernel was built without its own `bbr`. The demonstration then goes on without it.
+/// Whether a run failed because the kernel was built without its own `bbr`. The demonstration then continues
+/// without it.
 fn lacks_algorithm(item: &Planned, failure: &Failure) -> bool {
     item.cc.starts_with("kernel:") && failure.code() == Exit::Usage as i32
 }

@@ -1,4 +1,4 @@
-//! `evaluate`: how many cases of criteria an algorithm passes, beside others.
+//! `evaluate`: how many cases of criteria an algorithm passes, beside other algorithms.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use fairpace_scenario::Scenario;
 use crate::args::EvaluateArgs;
 use crate::call::Call;
 
-/// In `--beside`: no others.
+/// The value of `--beside` for no other algorithms.
 const NONE: &str = "none";
 
 pub(crate) fn run(args: &EvaluateArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
@@ -60,7 +60,8 @@ pub(crate) fn run(args: &EvaluateArgs, Call { global, signals, out }: Call<'_>) 
     out.record(&record, global, |record| record.text(args.evaluation.failing))
 }
 
-/// `report.html`, `evaluation.json`, and `NAME.md` of each algorithm that was asked for.
+/// The files of the result: `report.html`, `evaluation.json`, and `NAME.md` for each algorithm that the user
+/// asked for.
 fn files(record: &Record) -> Result<Vec<Item<'static>>, Failure> {
     let mut items =
         vec![Item::new("report.html", record.html()), Item::new("evaluation.json", to_json(record)?)];
@@ -68,7 +69,7 @@ fn files(record: &Record) -> Result<Vec<Item<'static>>, Failure> {
     Ok(items)
 }
 
-/// The command that measures the same again, up to the options of every evaluation.
+/// The command that repeats the measurement, without the options that every evaluation has.
 fn command(args: &EvaluateArgs, asked: &[String], names: &[String]) -> String {
     let mut words = vec!["fairpace evaluate".to_owned()];
     words.extend(written(asked));

@@ -18,11 +18,11 @@ struct LoadedRecord {
     name: String,
     kernel_name: String,
     parameters: Vec<(&'static str, String)>,
-    /// The default of this network namespace has this name, and is an earlier load of it.
+    /// Whether the default of this network namespace has this name, and is an earlier load of the algorithm.
     is_earlier_default: bool,
 }
 
-/// Loads all named algorithms, or none, also when it is interrupted.
+/// Loads all named algorithms, or none of them if one fails or the command is interrupted.
 pub(crate) fn load(args: &LoadArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let wanted = parameters(args)?;
     let options = LoadOptions { suffix: args.suffix.clone(), pin: true };
@@ -62,7 +62,7 @@ pub(crate) fn load(args: &LoadArgs, Call { global, signals, out }: Call<'_>) -> 
     Ok(())
 }
 
-/// Completes or takes back what interrupted commands have left, and says so.
+/// Completes or undoes the operations that interrupted commands left, and prints a note on them.
 pub(crate) fn repair(global: Global, signals: &Signals) -> Result<(), Failure> {
     let repairs = fairpace_kernel::repair(&|| signals.received().is_some())
         .map_err(|error| stopped(error, signals, "nothing was changed"))?;
@@ -80,7 +80,7 @@ pub(crate) fn stopped(error: fairpace_kernel::Error, signals: &Signals, result: 
     }
 }
 
-/// Each algorithm of the command line with its parameters.
+/// The parameters of each algorithm of the command line.
 pub(crate) fn parameters(args: &LoadArgs) -> Result<Vec<Params>, Failure> {
     let usage = |error: String| {
         Failure::new(Exit::Usage, error, "`fairpace algorithms` lists names, parameters, units and ranges")
@@ -149,12 +149,12 @@ impl<'a> EntryRecord<'a> {
     }
 }
 
-/// A name in the kernel: of a listed algorithm, or as it is written.
+/// Name in the kernel: that of a listed algorithm, or the name as it is written.
 pub(crate) fn kernel_name(name: &str) -> String {
     Algorithm::by_name(name).map_or_else(|_| name.to_owned(), |algorithm| algorithm.kernel_name().to_owned())
 }
 
-/// New sockets still get an unloaded algorithm if it is the default.
+/// A note that new sockets still get an unloaded algorithm, if it is the default.
 fn note_on_default(unloaded: &[String]) -> Option<String> {
     let default = fairpace_kernel::default().ok()?;
     unloaded.iter().any(|name| kernel_name(name) == default).then(|| {
@@ -165,7 +165,7 @@ fn note_on_default(unloaded: &[String]) -> Option<String> {
     })
 }
 
-/// Unloads all named algorithms, or none, also when it is interrupted.
+/// Unloads all named algorithms, or none of them if one fails or the command is interrupted.
 pub(crate) fn unload(args: &UnloadArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     check_distinct(&args.names)?;
     repair(global, &signals)?;
@@ -186,7 +186,8 @@ pub(crate) fn unload(args: &UnloadArgs, Call { global, signals, out }: Call<'_>)
     }
 }
 
-/// `reno` and `fp_reno` are one algorithm: named twice, it is a mistake, as for `load`.
+/// Checks that no algorithm is named twice. `reno` and `fp_reno` are one algorithm; both names together are
+/// an error, as for `load`.
 fn check_distinct(names: &[String]) -> Result<(), Failure> {
     let mut seen = Vec::new();
     for name in names.iter().map(|name| kernel_name(name)) {
@@ -199,7 +200,8 @@ fn check_distinct(names: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Kernel names of what `load` has loaded. A run on the testbed has a dot in its names, and ends by itself.
+/// Kernel names of the algorithms that `load` loaded. Algorithms of a testbed run have a dot in their names,
+/// and are unloaded when the run ends.
 fn all_loaded() -> Result<Vec<String>, Failure> {
     let entries = fairpace_kernel::list()?;
     let of = |wanted: fn(&Status) -> bool| {

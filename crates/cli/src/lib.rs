@@ -1,10 +1,10 @@
 //! Internal: only Fairpace's own crates use it. The program `fairpace`: it runs scenarios in the simulator
 //! and on the running kernel, and loads algorithms into the kernel.
 //!
-//! Commands read scenarios, pass them to `fairpace-sim` or `fairpace-testbed`, and print and store what these
-//! measured. Algorithms are loaded by `fairpace-kernel`. No command computes a metric. Each group of commands
-//! is a module, whose header names them; what commands share with the maintainers' program `fairpace-dev` is
-//! in `fairpace-cli-core`.
+//! Commands read scenarios, pass them to `fairpace-sim` or `fairpace-testbed`, and print and store the
+//! results. `fairpace-kernel` loads algorithms. No command computes a metric. Each group of commands is a
+//! module, whose header names them; `fairpace-cli-core` has the parts that are shared with the maintainers'
+//! program `fairpace-dev`.
 //!
 //! This library exists for the program's own use, its tests and its documentation. It has no stable API.
 
@@ -38,7 +38,7 @@ pub use args::Cli;
 use args::Command;
 use call::Call;
 
-/// Commands of earlier versions, and those of `fairpace-dev` that do their work now.
+/// Commands of earlier versions, and the commands of `fairpace-dev` that replaced them.
 const MOVED: [(&str, &str); 5] = [
     ("conformance", "run experiments/validation.toml"),
     ("duels", "run experiments/duels.toml"),

@@ -12,7 +12,8 @@ use crate::args::SimArgs;
 use crate::call::Call;
 use crate::store;
 
-/// What is kept of a run: everything of the first one, for the report; the summary of each other one.
+/// The part of a run that is kept: everything of the first run, for the report; only the summary of other
+/// runs.
 enum Kept {
     First(Box<Run>),
     Other(Box<Summary>),
@@ -27,19 +28,19 @@ impl Kept {
     }
 }
 
-/// Bytes that the summaries of all runs may take, with the files that hold them: a small machine has 4 GB.
+/// Most bytes of the summaries of all runs, and of the files that hold them: a small machine has 4 GB.
 const MOST_BYTES: u64 = 2_000_000_000;
 
 // Bytes for each, measured as peaks of `fairpace sim --repeat --out`.
 
-/// A flow in a run: its summary, its metrics, and both as text.
+/// Bytes of a flow in a run: its summary, its metrics, and both as text.
 const FLOW_BYTES: u64 = 4_000;
-/// A link in a run.
+/// Bytes of a link in a run.
 const LINK_BYTES: u64 = 4_000;
-/// A flow at a link in a run: its share of the backlog.
+/// Bytes of a pair of a flow and a link in a run: the flow's share of the backlog.
 const PAIR_BYTES: u64 = 30;
 
-/// `sim FILE --repeat N`.
+/// Performs `sim FILE --repeat N`.
 pub(crate) fn run(args: &SimArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let changes = &args.run.changes;
     let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &SimArgs, Call { global, signals, out }: Call<'_>) -> Re
     out.text(&text)
 }
 
-/// The seed of each run: the scenario's, and the numbers after it.
+/// The seed of each run: the scenario's seed, and the numbers after it.
 fn seeds(first: u64, runs: u32) -> Result<Vec<u64>, Failure> {
     let more = u64::from(runs) - 1;
     match first.checked_add(more) {
@@ -95,7 +96,7 @@ fn seeds(first: u64, runs: u32) -> Result<Vec<u64>, Failure> {
     }
 }
 
-/// Would the summaries of all runs fit into memory?
+/// Checks that the summaries of all runs fit into memory.
 fn check_size(scenario: &Scenario, runs: u32) -> Result<(), Failure> {
     let (links, flows) = (scenario.links.len() as u64, scenario.flows.len() as u64);
     let each = flows * FLOW_BYTES + links * LINK_BYTES + links * flows * PAIR_BYTES;
@@ -119,7 +120,7 @@ fn check_size(scenario: &Scenario, runs: u32) -> Result<(), Failure> {
 const NOTHING_RANDOM: &str = "\nAll seeds gave the same result: nothing in this scenario is random. \
      Real hosts have noise; try --set flow.host_jitter=200us\n";
 
-/// Means and half-widths of their confidence intervals, for people.
+/// Text of the means and half-widths of their confidence intervals.
 fn page(repeat: &Repeat, first: &Summary) -> String {
     let [from, to] = repeat.window_s;
     let mut text = format!(
@@ -176,7 +177,7 @@ fn page(repeat: &Repeat, first: &Summary) -> String {
     text
 }
 
-/// "12.34 ± 0.05", or a dash.
+/// Text of an estimate, "12.34 ± 0.05", or a dash.
 fn cell(estimate: Option<Estimate>, scale: f64, decimals: usize) -> String {
     let number = |value: f64| table::number(Some(value * scale), decimals);
     match estimate {

@@ -29,7 +29,7 @@ pub(crate) fn man(dir: Option<&Path>, out: &mut Output) -> Result<(), Failure> {
     write_pages(command, dir).map_err(|error| failed(dir, &error))
 }
 
-/// Writes the page of each command, in the place of an earlier one and of nothing else.
+/// Writes the man page of each command. It replaces earlier man pages, and no other files.
 fn write_pages(command: clap::Command, dir: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
     let staged =

@@ -9,7 +9,7 @@ use crate::args::{RunArgs, SimArgs};
 use crate::call::Call;
 use crate::{store, trace};
 
-/// `sim FILE`, with or without traces.
+/// Performs `sim FILE`, with or without traces.
 pub(crate) fn run(args: &SimArgs, call: Call<'_>) -> Result<(), Failure> {
     if args.trace.is_empty() && args.pcap.is_empty() {
         return file(&args.run, Target::Simulator, call);
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SimArgs, call: Call<'_>) -> Result<(), Failure> {
     out.record(&run.summary, global, |_| summary::of_run(&run, global.quiet))
 }
 
-/// `testbed FILE`, and `sim FILE` without traces.
+/// Performs `testbed FILE`, and `sim FILE` without traces.
 pub(crate) fn file(args: &RunArgs, target: Target, call: Call<'_>) -> Result<(), Failure> {
     let Call { global, signals, out } = call;
     let scenario = fairpace_scenario::load(&args.file, &args.changes.all_sets(), target)?;

@@ -10,7 +10,7 @@ use fairpace_report::{Context, Published, RunContext};
 use fairpace_results::{Cost, Repeat, Run, Summary};
 use fairpace_scenario::{Scenario, Target};
 
-/// One of several runs: what it is called, and what it was.
+/// One of several runs: its label and its record.
 pub(crate) struct Case<'a> {
     pub(crate) label: String,
     pub(crate) scenario: &'a Scenario,
@@ -24,7 +24,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// `summary.json`, `series.csv`, `scenario.toml` and `report.html` of one run.
+/// The files of one run: `summary.json`, `series.csv`, `scenario.toml` and `report.html`.
 pub(crate) fn single<'a>(scenario: &Scenario, run: &'a Run, target: Target) -> Vec<Item<'a>> {
     let context = Context {
         why: scenario.why.clone(),
@@ -43,7 +43,8 @@ pub(crate) fn single<'a>(scenario: &Scenario, run: &'a Run, target: Target) -> V
     items
 }
 
-/// `summary.json` (an array), `report.html` and its first picture of several runs, and a directory for each.
+/// The files of several runs: `summary.json` (an array), `report.html` and its first picture, and a directory
+/// for each run.
 pub(crate) fn several<'a>(
     title: &str,
     cases: Vec<Case<'_>>,
@@ -65,8 +66,8 @@ pub(crate) fn several<'a>(
     Ok(items)
 }
 
-/// `summary.json` (an array), `repeat.json`, `runs.csv`, `scenario.toml` and `report.html` of runs with
-/// several seeds. `first` is the first of them in full.
+/// The files of runs with several seeds: `summary.json` (an array), `repeat.json`, `runs.csv`,
+/// `scenario.toml` and `report.html`. `first` is the record of the first run in full.
 pub(crate) fn repeated<'a>(
     scenario: &Scenario,
     repeat: &'a Repeat,
@@ -117,19 +118,20 @@ fn files<'a>(prefix: &str, scenario: &Scenario, run: &'a Run) -> Vec<Item<'a>> {
     items
 }
 
-/// `scenario.toml` and the files that it names, from which the run can be repeated.
+/// The scenario's files, from which the run can be repeated: `scenario.toml` and the files that it names.
 fn scenario_files<'a>(prefix: &str, scenario: &Scenario) -> Vec<Item<'a>> {
     let bundle = scenario.bundle();
     let files = std::iter::once(("scenario.toml".to_owned(), bundle.toml)).chain(bundle.files);
     files.map(|(name, text)| Item::new(format!("{prefix}{name}"), text)).collect()
 }
 
-/// The same for the same seed: what the run cost in time is left out, as [`Summary::stable_json`] does.
+/// The summary without the CPU time and wall-clock time of the run, as [`Summary::stable_json`] writes it, so
+/// that it is equal for equal seeds.
 fn without_time(summary: Summary) -> Summary {
     Summary { cost: Cost { wall_s: f64::NAN, cpu_s: f64::NAN, ..summary.cost }, ..summary }
 }
 
-/// A directory's name for a label, different for each.
+/// A directory name for a label, different for each label.
 fn directory(label: &str, taken: &mut HashSet<String>) -> String {
     let plain_words = label.split(|c: char| !c.is_ascii_alphanumeric() && !"_.".contains(c));
     let plain = plain_words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");

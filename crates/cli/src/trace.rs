@@ -36,7 +36,8 @@ pub(crate) fn config(args: &SimArgs, scenario: &Scenario) -> Result<TraceConfig,
     })
 }
 
-/// Runs the scenario; the traces are in `dir` when it is over. A trace that cannot be written ends the run.
+/// Runs the scenario; when the run is over, the traces are in `dir`. A trace that cannot be written ends the
+/// run.
 pub(crate) fn run(
     scenario: &Scenario,
     config: &TraceConfig,
@@ -60,7 +61,7 @@ pub(crate) fn run(
     Ok(run)
 }
 
-/// Ends the run when a trace cannot be written, too.
+/// A monitor that also ends the run when a trace cannot be written.
 struct UntilFailure<'a, 'p> {
     progress: &'a mut RunProgress<'p>,
     failed: &'a AtomicBool,

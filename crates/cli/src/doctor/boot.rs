@@ -1,4 +1,4 @@
-//! What the next boot does to the default congestion control besides us: the files of sysctl.d.
+//! Files of sysctl.d: other settings of the default congestion control that the next boot applies.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use fairpace_kernel::{Check, is_ours};
 
 use super::{Machine, Topic};
 
-/// Where `sysctl --system` and systemd-sysctl read, in the order of sysctl.d(5): a file hides those of the
-/// same name in later folders.
+/// Folders that `sysctl --system` and systemd-sysctl read, in the order of sysctl.d(5): a file hides the
+/// files of the same name in later folders.
 const FOLDERS: [&str; 5] =
     ["etc/sysctl.d", "run/sysctl.d", "usr/local/lib/sysctl.d", "usr/lib/sysctl.d", "lib/sysctl.d"];
-/// Read last by `sysctl --system`.
+/// The file that `sysctl --system` reads last.
 const LAST: &str = "etc/sysctl.conf";
 
 pub(super) fn checks(machine: &Machine) -> Vec<Check> {
@@ -38,10 +38,10 @@ pub(super) fn checks(machine: &Machine) -> Vec<Check> {
     }]
 }
 
-/// A line that sets the default.
+/// A line that sets the default congestion control.
 #[derive(Debug, PartialEq)]
 struct Line {
-    /// File and line.
+    /// File and number of the line.
     place: String,
     name: String,
 }
@@ -72,8 +72,8 @@ fn defaults(machine: &Machine) -> Vec<Line> {
     lines
 }
 
-/// The name that a line of sysctl.d gives to the default, if it does. The dot may be a slash, and a `-` in
-/// front ignores failures.
+/// The name of an algorithm, if a line of sysctl.d sets the default congestion control. The dot may be a
+/// slash, and a `-` in front ignores failures.
 fn default_of(line: &str) -> Option<String> {
     let line = line.trim().trim_start_matches('-');
     let (key, value) = line.split_once('=')?;

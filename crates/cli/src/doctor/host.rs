@@ -1,15 +1,16 @@
-//! What forbids loading on kernels that could: lockdown, containers, SELinux. And what no longer does.
+//! Checks of what may forbid loading on a kernel that could load: lockdown, containers, SELinux. They also
+//! report restrictions that no longer apply.
 
 use fairpace_kernel::Check;
 
 use super::{Machine, Topic};
 
-/// `can_load`: whether loading was found to be possible, by rights and kernel.
+/// All checks of this module. `can_load`: whether rights and kernel were found to permit loading.
 pub(super) fn checks(machine: &Machine, can_load: bool) -> Vec<Check> {
     vec![lockdown(machine), container(machine, can_load), selinux(machine), memory_lock()]
 }
 
-/// The file says `none [integrity] confidentiality`.
+/// Checks lockdown. The kernel's file has the form `none [integrity] confidentiality`.
 fn lockdown(machine: &Machine) -> Check {
     let topic = Topic("lockdown", "with confidentiality the kernel refuses BPF helpers that read its memory");
     let Ok(text) = machine.read("sys/kernel/security/lockdown") else {
@@ -37,7 +38,7 @@ fn container(machine: &Machine, can_load: bool) -> Check {
     }
 }
 
-/// What systemd, container engines and OpenVZ leave for programs to see.
+/// Kind of the container, from the marks that systemd, container engines and OpenVZ leave for programs.
 fn container_kind(machine: &Machine) -> Option<String> {
     if let Ok(kind) = machine.read("run/systemd/container")
         && !kind.is_empty()
@@ -56,7 +57,8 @@ fn container_kind(machine: &Machine) -> Option<String> {
     marked.map(|(_, kind)| (*kind).to_owned()).or_else(|| openvz.then(|| "OpenVZ".to_owned()))
 }
 
-/// Whether this process is in a domain that SELinux confines. Domains that it does not are named so.
+/// Checks whether SELinux confines this process. The label of a process that it does not confine contains one
+/// of the words listed here.
 fn selinux(machine: &Machine) -> Check {
     let topic = Topic("SELinux", "a confined service must not call bpf(2)");
     match machine.read("sys/fs/selinux/enforce").as_deref() {

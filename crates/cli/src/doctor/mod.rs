@@ -1,8 +1,10 @@
-//! `fairpace doctor`: what this machine can do, what will surprise its administrator, and what to do.
+//! `fairpace doctor`: the abilities of this machine, settings that may surprise its administrator, and what
+//! to do about them.
 //!
-//! The kernel's part is [`Features`]. [`host`] has what forbids loading, [`boot`] what happens at the next
-//! boot, [`traffic`] what else decides about sockets, [`path`] what limits a flow. Each reads files below a
-//! root, so that tests have a machine of their own. Only what makes loading impossible changes the exit code.
+//! [`Features`] checks the kernel, [`host`] restrictions on loading, [`boot`] the next boot, [`traffic`]
+//! other settings that decide about sockets, and [`path`] limits of a flow. Each check reads files below a
+//! root, so that tests can make a machine of their own. Only a check that makes loading impossible changes
+//! the exit code.
 
 mod boot;
 mod host;
@@ -23,7 +25,7 @@ use serde::Serialize;
 
 use crate::args::DoctorArgs;
 
-/// The files of a machine.
+/// The files of a machine, below a root.
 struct Machine {
     root: PathBuf,
 }
@@ -43,7 +45,7 @@ impl Machine {
         fs::read(self.at(path)).map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
-    /// The numbers of a file of `/proc/sys`; none if there is no such file.
+    /// The numbers in a file of `/proc/sys`; empty if there is no such file.
     fn numbers(&self, path: &str) -> Vec<u64> {
         let text = self.read(path).unwrap_or_default();
         text.split_whitespace().map_while(|word| word.parse().ok()).collect()
@@ -82,7 +84,7 @@ fn standing(standing: Standing) -> &'static str {
     }
 }
 
-/// Prints what this machine can do. Fails when it cannot load algorithms.
+/// Prints the checks of this machine. Fails if it cannot load algorithms.
 pub(crate) fn run(args: &DoctorArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
     let features = Features::probe();
     let can_load = features.require();
@@ -108,7 +110,7 @@ pub(crate) fn run(args: &DoctorArgs, global: Global, out: &mut Output) -> Result
     can_load.map_err(Failure::from)
 }
 
-/// A server needs none of it, so what is missing for measuring is no reason to fail.
+/// The check of the testbed. A server does not need the testbed, so a missing part is no reason to fail.
 fn testbed(machine: &Result<(), fairpace_testbed::Error>) -> Check {
     let topic = Topic(
         "testbed",
@@ -123,7 +125,7 @@ fn testbed(machine: &Result<(), fairpace_testbed::Error>) -> Check {
     }
 }
 
-/// What is checked, and why it matters.
+/// The topic of a check: what is checked, and why it matters.
 #[derive(Debug, Clone, Copy)]
 struct Topic(&'static str, &'static str);
 
@@ -168,7 +170,7 @@ fn diagnosis(release: &str, checks: &[Check], can_load: bool, can_measure: bool)
 pub(crate) mod tests {
     use super::*;
 
-    /// A machine with these files.
+    /// A machine with these files, for tests.
     pub(super) fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Machine) {
         let folder = tempfile::tempdir().expect("a folder");
         for (path, text) in files {

@@ -1,6 +1,6 @@
-//! What limits a flow besides its congestion control: buffers, ECN, restarts after a pause.
+//! Limits of a flow other than its congestion control: buffers, ECN, restarts after a pause.
 //!
-//! With `--path RATE,RTT` the buffers are judged for that path, else they are shown.
+//! With `--path RATE,RTT` the buffers are judged for that path; without it they are only shown.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::args::PathArg;
 
 const RECEIVE: &str = "proc/sys/net/ipv4/tcp_rmem";
 const SEND: &str = "proc/sys/net/ipv4/tcp_wmem";
-/// How much buffer the kernel needs for a byte that is on its way: half of a receive buffer is window
+/// Bytes of buffer that the kernel needs for a byte in flight: half of a receive buffer is window
 /// (tcp_adv_win_scale = 1, the default), and a sender keeps data for a round until it is acknowledged while
-/// it sends that of the next.
+/// it sends the data of the next round.
 const BUFFER_PER_BYTE: u64 = 2;
-/// The rate for which a buffer is shown without `--path`: bytes per second of 1 Gbit/s.
+/// Rate for which a buffer is shown without `--path`, bytes per second: 1 Gbit/s.
 const GBIT_BPS: u64 = 125_000_000;
-/// Bytes.
+/// Number of bytes in a mebibyte.
 const MIB: u64 = 1 << 20;
 
 pub(super) fn checks(machine: &Machine, path: Option<PathArg>) -> Vec<Check> {
@@ -29,7 +29,7 @@ pub(super) fn checks(machine: &Machine, path: Option<PathArg>) -> Vec<Check> {
     ]
 }
 
-/// Bytes on their way on a full path.
+/// Bytes in flight that fill the path.
 fn bdp(rate_bit_per_s: u64, rtt: Duration) -> u64 {
     let bytes = u128::from(rate_bit_per_s).saturating_mul(rtt.as_nanos()) / 8 / 1_000_000_000;
     u64::try_from(bytes).unwrap_or(u64::MAX / BUFFER_PER_BYTE)
@@ -97,7 +97,7 @@ mod tests {
     use super::super::tests::machine;
     use super::*;
 
-    /// 1 Gbit/s over 100 ms: 12.5 MB on their way.
+    /// A path of 1 Gbit/s and 100 ms, with a BDP of 12.5 MB.
     const LONG: PathArg = PathArg { rate_bit_per_s: 1_000_000_000, rtt: Duration::from_millis(100) };
 
     #[test]

@@ -1,4 +1,4 @@
-//! The queueing disciplines of devices, by netlink (rtnetlink(7)).
+//! Queueing disciplines of devices, by netlink (rtnetlink(7)).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,7 +9,8 @@ use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use netlink_packet_route::tc::{TcAttribute, TcMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
-/// Names of the queueing disciplines by name of the device: those that hold packets, so not mq itself.
+/// Names of the queueing disciplines by name of the device. Only disciplines that hold packets are listed, so
+/// not mq itself.
 pub(super) fn of_devices() -> io::Result<BTreeMap<String, Vec<String>>> {
     let socket = Socket::new(NETLINK_ROUTE)?;
     socket.connect(&SocketAddr::new(0, 0))?;
@@ -43,7 +44,7 @@ pub(super) fn of_devices() -> io::Result<BTreeMap<String, Vec<String>>> {
     Ok(all)
 }
 
-/// All answers to a request that lists.
+/// All answers to a netlink request for a list.
 fn dump(socket: &Socket, request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;

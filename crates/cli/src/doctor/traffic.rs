@@ -1,5 +1,5 @@
-//! What else decides about sockets on this machine: queues of devices, programs that select for them, and
-//! network namespaces with a default of their own.
+//! Checks of other settings that decide about sockets on this machine: queues of devices, programs that
+//! select algorithms for sockets, and network namespaces with a default of their own.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(super) fn checks(machine: &Machine) -> Vec<Check> {
     vec![queues(machine), selectors(), other_namespaces()]
 }
 
-/// The queueing discipline of each device with a default route.
+/// Checks the queueing discipline of each device with a default route.
 fn queues(machine: &Machine) -> Check {
     let topic = Topic(
         "queue of the device",

@@ -1,4 +1,4 @@
-//! `new`: the header of an algorithm to begin with.
+//! `new`: writes the header of a first algorithm.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -13,12 +13,12 @@ use serde::Serialize;
 
 use crate::args::NewArgs;
 
-/// The header, with NAME for its name.
+/// Text of the header, with NAME in place of the algorithm's name.
 const START: &str = include_str!("start.h");
-/// What an algorithm reads and writes.
+/// Text of the contract: the structures that an algorithm reads and writes.
 const CONTRACT: &str = build::CONTRACT;
 
-/// What `--json` prints.
+/// The record that `--json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Record<'a> {
@@ -54,7 +54,7 @@ fn text(name: &str) -> String {
     START.replace("NAME", name).replace(&format!("CC_{name}_H"), &format!("CC_{}_H", name.to_uppercase()))
 }
 
-/// Writes a file that is not there yet.
+/// Writes a file; an existing file is an error.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
 
-/// Where systemd looks for units, the administrator's first.
+/// Folders in which systemd looks for units, the administrator's first.
 const UNITS: [&str; 4] = [
     "/etc/systemd/system",
     "/run/systemd/system",
@@ -14,17 +14,17 @@ const UNITS: [&str; 4] = [
     "/usr/lib/systemd/system",
 ];
 const UNIT: &str = "fairpace.service";
-/// OpenRC's script, and what enables it.
+/// OpenRC's script, and the folder whose entries enable it.
 const OPENRC: (&str, &str) = ("/etc/init.d/fairpace", "/etc/runlevels");
 
-/// Whether the service runs at the next boot.
+/// State of the boot service: whether it runs at the next boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Service {
-    /// It does.
+    /// The service is enabled.
     Enabled(PathBuf),
-    /// It is there, but not enabled.
+    /// The service is installed, but not enabled.
     Disabled(PathBuf),
-    /// There is none.
+    /// The service is not installed.
     Missing,
 }
 
@@ -33,7 +33,7 @@ impl Service {
         Service::below(Path::new("/"))
     }
 
-    /// In a root directory.
+    /// State of the service in a root directory.
     fn below(root: &Path) -> Service {
         let at = |path: &str| root.join(path.trim_start_matches('/'));
         let units = UNITS.map(|folder| at(folder).join(UNIT));
@@ -51,7 +51,7 @@ impl Service {
         if is_enabled { Service::Enabled(found) } else { Service::Disabled(found) }
     }
 
-    /// What it does at the next boot, and what to do if that is nothing.
+    /// Text on what the service does at the next boot, and on how to enable it if it does nothing.
     pub(super) fn sentence(&self) -> String {
         match self {
             Service::Enabled(unit) => format!("the next boot runs `fairpace apply` ({})", unit.display()),
@@ -66,7 +66,7 @@ impl Service {
     }
 }
 
-/// Says what is missing for the next boot.
+/// Prints how to enable the service, if it will not run at the next boot.
 pub(super) fn advise(out: &mut Output) -> Result<(), Failure> {
     match Service::of_this_machine() {
         Service::Enabled(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! `/etc/fairpace/fairpace.toml`: which algorithms this machine loads at boot, with which parameters, and
-//! which of them is the default. It is the only file that the commands of this module write.
+//! `/etc/fairpace/fairpace.toml`: the algorithms that this machine loads at boot, their parameters, and the
+//! default. It is the only file that the commands of this module write.
 //!
 //! ```toml
 //! default = "bbr3"
@@ -23,7 +23,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
-/// Largest file that is read, bytes: far more than all algorithms with all their parameters.
+/// Largest file that is read, bytes: all algorithms with all their parameters need far less.
 const MOST_BYTES: u64 = 1 << 18;
 const ABOUT: &str = "configuration";
 const HEADER: &str = "\
@@ -39,41 +39,41 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Its name in the kernel.
+    /// Name of the algorithm in the kernel.
     pub(crate) fn kernel_name(&self) -> String {
         self.options().kernel_name(self.params.algorithm())
     }
 
-    /// How it is loaded: to stay.
+    /// Options with which the algorithm is loaded: it stays loaded.
     pub(crate) fn options(&self) -> LoadOptions {
         LoadOptions { suffix: self.suffix.clone(), pin: true }
     }
 
-    /// What is loaded.
+    /// The object to load.
     pub(crate) fn object(&self) -> Result<Object, Failure> {
         Ok(Object::listed(&self.params)?)
     }
 
-    /// The parameters that differ from the algorithm's defaults.
+    /// The parameters that differ from the algorithm's defaults, with their values.
     fn settings(&self) -> Vec<(&'static str, String)> {
         let defaults = Params::defaults(self.params.algorithm()).formatted();
         self.params.formatted().into_iter().filter(|set| !defaults.contains(set)).collect()
     }
 }
 
-/// The file.
+/// The configuration: the content of the file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Config {
     path: PathBuf,
     text: String,
     pub(crate) exists: bool,
-    /// Name in the kernel of the default; `None`: the system's own.
+    /// Kernel name of the default; `None`: the system's own default.
     pub(crate) default: Option<String>,
     pub(crate) load: Vec<Wanted>,
 }
 
 impl Config {
-    /// Reads it. A file that does not exist wants nothing.
+    /// Reads the configuration. A file that does not exist is an empty configuration.
     pub(crate) fn read(path: &Path) -> Result<Config, Failure> {
         check_owner(path)?;
         let found = match fs::metadata(path) {
@@ -116,7 +116,7 @@ impl Config {
         })
     }
 
-    /// Removes an algorithm, by its name in the kernel; the default, too, if it is that.
+    /// Removes an algorithm, by its name in the kernel. If it is the default, the default is removed, too.
     pub(crate) fn disable(&mut self, kernel_name: &str) -> Result<(), Failure> {
         self.load.retain(|wanted| wanted.kernel_name() != kernel_name);
         if self.default.as_deref() == Some(kernel_name) {
@@ -125,7 +125,7 @@ impl Config {
         self.edit(|document| remove(document, kernel_name))
     }
 
-    /// Chooses the default, by its name in the kernel.
+    /// Sets the default, by its name in the kernel.
     pub(crate) fn set_default(&mut self, kernel_name: Option<&str>) -> Result<(), Failure> {
         self.default = kernel_name.map(str::to_owned);
         self.edit(|document| match kernel_name {
@@ -136,7 +136,8 @@ impl Config {
         })
     }
 
-    /// Changes the text and keeps what it does not concern. A list in one line becomes parts.
+    /// Edits the text of the file, whose other parts stay as they are. A list of algorithms in one line
+    /// becomes several `[[load]]` parts.
     fn edit(&mut self, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Failure> {
         let header = if self.text.trim().is_empty() { HEADER } else { "" };
         let parsed = self.text.parse::<DocumentMut>();
@@ -150,7 +151,7 @@ impl Config {
         Ok(())
     }
 
-    /// Writes it in one step: a reader sees the old or the new file.
+    /// Writes the file in one step: a reader sees the old or the new file.
     pub(crate) fn write(&self) -> Result<(), Failure> {
         let folder = self.path.parent().unwrap_or(Path::new("/"));
         let written = || -> io::Result<()> {
@@ -169,7 +170,7 @@ impl Config {
     }
 }
 
-/// Removes an algorithm from the text.
+/// Removes an algorithm from the text of the file.
 fn remove(document: &mut DocumentMut, kernel_name: &str) {
     let Some(all) = document.get_mut("load").and_then(Item::as_array_of_tables_mut) else { return };
     all.retain(|entry| {
@@ -182,10 +183,10 @@ fn remove(document: &mut DocumentMut, kernel_name: &str) {
     }
 }
 
-/// The bit of a folder's mode, S_ISVTX of stat(2), with which all users share it.
+/// The sticky bit of a folder's mode, S_ISVTX of stat(2), with which all users share the folder.
 const STICKY: u32 = 0o1000;
 
-/// Whoever can change the file chooses what root loads.
+/// Checks who can change the file, because its content decides what root loads.
 fn check_owner(path: &Path) -> Result<(), Failure> {
     for path in [path.parent().unwrap_or(path), path] {
         let found = match fs::metadata(path) {
@@ -215,7 +216,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// Collects problems, so that one look shows all.
+/// A reader of the file that collects all problems, so that the user sees them together.
 struct Reader<'a> {
     name: &'a str,
     text: &'a str,
@@ -248,7 +249,7 @@ impl Reader<'_> {
         text
     }
 
-    /// One `[[load]]`.
+    /// Reads one `[[load]]` part.
     fn wanted(&mut self, item: &Spanned<DeValue<'_>>) -> Option<Wanted> {
         let Some(table) = item.get_ref().as_table() else {
             let message = "`load` must be a list of tables".to_owned();
@@ -281,7 +282,7 @@ impl Reader<'_> {
         Some(Wanted { params, suffix })
     }
 
-    /// The parameters of one algorithm.
+    /// Reads the parameters of one algorithm.
     fn set(&mut self, set: &Spanned<DeValue<'_>>, params: &mut Params) {
         let Some(table) = set.get_ref().as_table() else {
             let message = "`set` must be a table".to_owned();
@@ -308,7 +309,7 @@ impl Reader<'_> {
     }
 }
 
-/// The default's name in the kernel, and what to load.
+/// Parses the text of a configuration: the kernel name of the default, and the algorithms to load.
 pub(crate) fn parse(name: &str, text: &str) -> Result<(Option<String>, Vec<Wanted>), Invalid> {
     let mut reader = Reader { name, text, problems: Vec::new() };
     let parsed = match DeTable::parse(text) {

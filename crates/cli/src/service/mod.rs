@@ -1,8 +1,8 @@
 //! `fairpace enable`, `disable`, `apply`, `default`, `restore`, `replace`, `status` and `panic`: algorithms
-//! that a machine loads at boot, and the way back.
+//! that a machine loads at boot, and how to remove them.
 //!
-//! The truth is the kernel. The one file, [`config`], says what to load at boot; `apply`, which the boot
-//! service runs, makes the kernel as the file says.
+//! The state is that of the kernel. One file, [`config`], lists the algorithms to load at boot; `apply`,
+//! which the boot service runs, brings the kernel into the state that the file describes.
 
 mod boot;
 mod config;
@@ -25,7 +25,7 @@ pub(crate) use panic::panic;
 pub(crate) use status::status;
 use text::sentence;
 
-/// What a command did to one algorithm.
+/// The result of a command for one algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Done {
@@ -46,7 +46,7 @@ struct ChangeRecord<'a> {
     default_before: Option<String>,
     default: Option<String>,
     configuration: Option<String>,
-    /// Network namespaces whose default this did not touch.
+    /// Number of network namespaces whose default the command did not change.
     other_namespaces: usize,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn enable(args: &EnableArgs, Call { global, signals, out }: Call<'_>)
     Ok(())
 }
 
-/// Takes algorithms out of the kernel and out of the configuration.
+/// Removes algorithms from the kernel and from the configuration.
 pub(crate) fn disable(args: &DisableArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let mut config = Config::read(&args.config.path)?;
     repair(global, &signals)?;
@@ -121,8 +121,8 @@ pub(crate) fn disable(args: &DisableArgs, Call { global, signals, out }: Call<'_
     lines.iter().try_for_each(|line| out.line(line))
 }
 
-/// Makes the kernel as the configuration says: for the boot service, and after an upgrade. A failure says
-/// which default there is then.
+/// Brings the kernel into the state that the configuration describes: for the boot service, and after an
+/// upgrade. The message of a failure names the default that is then set.
 pub(crate) fn apply(args: &ApplyArgs, call: Call<'_>) -> Result<(), Failure> {
     make_as_configured(args, call).map_err(|failure| match fairpace_kernel::default() {
         Ok(default) => failure.leaving(&format!("the default is {default}")),
@@ -163,7 +163,7 @@ pub(crate) fn replace(args: &ReplaceArgs, Call { global, signals, out }: Call<'_
     report(&algorithms, change.as_ref(), None, global, out)
 }
 
-/// Chooses the default of this network namespace.
+/// Sets the default of this network namespace.
 pub(crate) fn default(args: &DefaultArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
     let ours = kernel_name(&args.name);
     let change = match fairpace_kernel::set_default(&ours) {
@@ -176,7 +176,7 @@ pub(crate) fn default(args: &DefaultArgs, global: Global, out: &mut Output) -> R
     report(&[], Some(&change), None, global, out)
 }
 
-/// Brings the default of this network namespace back that was there before ours.
+/// Restores the default that this network namespace had before ours.
 pub(crate) fn restore(global: Global, out: &mut Output) -> Result<(), Failure> {
     match fairpace_kernel::restore_default()? {
         Some(change) => report(&[], Some(&change), None, global, out),
@@ -189,22 +189,22 @@ pub(crate) fn restore(global: Global, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// The algorithms of a command line.
+/// The algorithms that a command line names, with their parameters.
 fn wanted(args: &LoadArgs) -> Result<Vec<Wanted>, Failure> {
     let all = parameters(args)?;
     Ok(all.into_iter().map(|params| Wanted { params, suffix: args.suffix.clone() }).collect())
 }
 
-/// When an algorithm that is loaded is replaced.
+/// Condition under which a loaded algorithm is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Replacing {
-    /// Its parameters differ.
+    /// It is replaced if its parameters differ.
     IfDifferent,
-    /// Always: a new version of this program may have new code.
+    /// It is always replaced: a new version of this program may have new code.
     Always,
 }
 
-/// Loads what is not loaded, and replaces what is to be replaced.
+/// Loads the algorithms that are not loaded, and replaces those that meet the condition.
 fn make_loaded(
     wanted: &[Wanted],
     replacing: Replacing,
@@ -243,20 +243,21 @@ fn make_loaded(
     Ok(records)
 }
 
-/// Loaded to stay: by a pin, or on a kernel before 6.4, which has none, by having been registered.
+/// Whether a loaded algorithm stays loaded: by a pin, or on a kernel before 6.4, which has no pins for it, by
+/// its registration.
 fn stays(entry: &Entry) -> bool {
     matches!(entry.status, Status::Pinned(_) | Status::Registered)
 }
 
-/// Sets the default of this network namespace, and sets it again where else it is already: a default holds
-/// the code that had the name when it was set.
+/// Sets the default of this network namespace, and sets it again in other namespaces that have the same
+/// default: a default holds the code that had the name when it was set.
 fn set_default_everywhere_it_was(name: &str) -> Result<DefaultChange, Failure> {
     let change = fairpace_kernel::set_default(name)?;
     renew_elsewhere(name)?;
     Ok(change)
 }
 
-/// Sets the defaults again whose algorithms were replaced.
+/// Sets defaults again whose algorithms were replaced.
 fn renew(algorithms: &[AlgorithmRecord]) -> Result<Option<DefaultChange>, Failure> {
     let own = fairpace_kernel::default()?;
     let mut change = None;
@@ -282,7 +283,7 @@ fn renew_elsewhere(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All network namespaces but this one.
+/// All network namespaces except this one.
 fn others() -> Result<Vec<Namespace>, Failure> {
     let mut all = namespaces()?.found;
     all.remove(0);

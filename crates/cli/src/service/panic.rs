@@ -1,4 +1,4 @@
-//! `fairpace panic`: everything of ours out, whatever state the machine is in.
+//! `fairpace panic`: removes all algorithms of ours from the kernel, in whatever state the machine is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
@@ -15,42 +15,45 @@ use super::text::sentence;
 use crate::args::{ConfigArgs, PanicArgs};
 use crate::call::Call;
 
-/// What sockets of ours get instead: Linux's own choice, else the one that every kernel has.
+/// Algorithms that sockets of ours get instead: Linux's own default, else the one that every kernel has.
 const REFUGES: [&str; 2] = ["cubic", "reno"];
-/// How long sockets are looked for again, and how long the kernel may take to free what none uses any more:
-/// some grace periods of RCU.
+/// Time for which sockets are searched again, and for which the kernel may take to free an algorithm without
+/// users: some grace periods of RCU.
 const LIMIT: Duration = Duration::from_secs(1);
-/// Between two looks: loading an iterator takes longer.
+/// Pause between two searches; to load an iterator takes longer.
 const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Default, Serialize)]
 struct PanicRecord {
     defaults_restored: usize,
     sockets_moved: usize,
-    /// Listeners that never chose an algorithm: left alone, they follow the default.
+    /// Number of listeners that never chose an algorithm. They are not moved, because they follow the
+    /// default.
     listeners_left: usize,
-    /// Those that were moved to free an algorithm: they do not follow the default until their services
-    /// restart.
+    /// Number of such listeners that were moved to free an algorithm. They do not follow the default until
+    /// their services restart.
     listeners_moved: usize,
     unloaded: Vec<String>,
-    /// Algorithms that these listeners keep in the kernel.
+    /// Algorithms that listeners keep in the kernel.
     kept: Vec<String>,
-    /// Those that something keeps which was not found.
+    /// Algorithms that something else keeps, which was not found.
     kept_by_unknown: Vec<String>,
-    /// How sockets were found.
+    /// Method by which sockets were found.
     walk: &'static str,
-    /// Which sockets that misses.
+    /// Sockets that this method does not find.
     missed: &'static [&'static str],
-    /// What was not looked at, and why.
+    /// Places that were not searched, and the reasons.
     unseen: Vec<String>,
-    /// What could not be done.
+    /// Steps that failed.
     failures: Vec<String>,
 }
 
-/// Restores defaults, unloads, moves live sockets. It goes on after a failure, and reports all of them.
+/// Restores defaults, unloads algorithms, and moves live sockets. It continues after a failure, and reports
+/// all failures.
 ///
-/// In this order: a listener that never chose passes the default on, so from the first step on it accepts
-/// nothing of ours, and from the second on nothing can select ours.
+/// The order matters: a listener that never chose an algorithm passes the default on to new connections, so
+/// after the first step it accepts no connection with an algorithm of ours, and after the second step no
+/// program can select one.
 pub(crate) fn panic(args: &PanicArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let mut record = PanicRecord::default();
     let mut lines = Vec::new();
@@ -101,7 +104,8 @@ pub(crate) fn panic(args: &PanicArgs, Call { global, signals, out }: Call<'_>) -
     Err(Failure::new(Exit::Internal, message, "do what the lines above say, and run `fairpace panic` again"))
 }
 
-/// A run of the testbed has a dot in its names, and ends by itself.
+/// Whether an administrator loaded the algorithm. Algorithms of a testbed run have a dot in their names, and
+/// are unloaded when the run ends.
 fn is_of_an_administrator(entry: &Entry) -> bool {
     fairpace_kernel::is_ours(&entry.name)
         && !entry.name.contains('.')
@@ -131,8 +135,8 @@ fn restore_defaults(all: &[Namespace], record: &mut PanicRecord, lines: &mut Vec
     }
 }
 
-/// Moves sockets until none is left that can be moved: a program may have made one before the defaults were
-/// restored, and connect it now.
+/// Moves sockets until none is left that can be moved: a program may have created a socket before the
+/// defaults were restored, and connect it now.
 fn move_all(plan: &Move<'_>, walk: Walk, all: &Namespaces, record: &mut PanicRecord) -> Result<(), Error> {
     let deadline = Instant::now() + LIMIT;
     loop {
@@ -151,16 +155,16 @@ fn move_all(plan: &Move<'_>, walk: Walk, all: &Namespaces, record: &mut PanicRec
     }
 }
 
-/// What the kernel still has of unloaded algorithms. It counts the sockets by the state that they have there,
-/// which shows them wherever they are.
+/// Unloaded algorithms that the kernel still has. The kernel counts sockets by their state in it, wherever
+/// the sockets are.
 #[derive(Default)]
 struct Left {
-    /// By the name of the algorithm and the inode of the network namespace.
+    /// Number of sockets by name of the algorithm and inode of the network namespace.
     sockets: BTreeMap<(String, u32), usize>,
-    /// Whether some are in a network namespace that was found.
+    /// Whether some sockets are in a network namespace that was found.
     is_reached: bool,
-    /// Algorithms without sockets that no listener keeps which was left alone, but something else: for a
-    /// moment RCU, else what was not found.
+    /// Algorithms without sockets that are kept by something other than a listener: for a moment by RCU, else
+    /// by something that was not found.
     kept_by_unknown: BTreeSet<String>,
 }
 
@@ -181,13 +185,13 @@ impl Left {
         Ok(left)
     }
 
-    /// Whether another pass and some time would change nothing.
+    /// Whether further passes and more time would change nothing.
     fn is_final(&self) -> bool {
         !self.is_reached && self.kept_by_unknown.is_empty()
     }
 
-    /// Those of an algorithm that was unloaded before, in a network namespace that was not found, are no
-    /// failure of now.
+    /// Adds the result to the record. Sockets of an algorithm that was unloaded before, in a network
+    /// namespace that was not found, are not a failure of this command.
     fn report(self, all: &Namespaces, record: &mut PanicRecord) {
         for ((name, inode), count) in self.sockets {
             match all.found.iter().find(|found| found.inode == inode) {
@@ -204,7 +208,7 @@ impl Left {
     }
 }
 
-/// What a way to find sockets misses.
+/// Text on the sockets that a method of finding sockets misses.
 fn missed(walk: Walk) -> &'static [&'static str] {
     match walk {
         Walk::Iterator => &[],
@@ -216,7 +220,7 @@ fn missed(walk: Walk) -> &'static [&'static str] {
     }
 }
 
-/// What was done, for people. `asked`: the way to find sockets was given.
+/// Text of the record. `asked`: the user chose the method of finding sockets.
 fn text(record: &PanicRecord, walk: Walk, asked: bool) -> Vec<String> {
     let mut lines: Vec<String> = record.unloaded.iter().map(|name| format!("{name} is unloaded")).collect();
     lines.push(format!("{} sockets were moved to another algorithm", record.sockets_moved));
@@ -262,7 +266,7 @@ fn is_offered(name: &str) -> bool {
     offered.is_ok_and(|offered| offered.split_whitespace().any(|other| other == name))
 }
 
-/// What the configuration still wants.
+/// Text on the algorithms that the configuration still loads at the next boot.
 fn next_boot(args: &ConfigArgs) -> Option<String> {
     match Config::read(&args.path) {
         Ok(config) if config.load.is_empty() => None,

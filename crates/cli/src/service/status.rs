@@ -1,4 +1,5 @@
-//! `fairpace status`: what is loaded, who uses it, which defaults there are, and what the next boot will do.
+//! `fairpace status`: which algorithms are loaded, which sockets use them, which defaults are set, and what
+//! the next boot will do.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,23 +20,23 @@ use crate::args::ConfigArgs;
 use crate::call::Call;
 use crate::kernel::repair;
 
-/// Other network namespaces that are listed; the rest is counted.
+/// Most network namespaces that are listed; the others are only counted.
 const MOST_NAMESPACES: usize = 20;
 
 #[derive(Serialize)]
 struct StatusRecord {
     kernel: String,
-    /// When the machine was started, seconds since 1970.
+    /// Time at which the machine was started, seconds since 1970.
     booted_at: Option<u64>,
     algorithms: Vec<AlgorithmRecord>,
     default: String,
     former_default: Option<String>,
     namespaces: Vec<NamespaceRecord>,
-    /// Where other network namespaces may be that are not found.
+    /// Places where other network namespaces may be that were not found.
     unseen: Vec<String>,
     configuration: String,
     next_boot: NextBoot,
-    /// What differs between configuration and kernel.
+    /// Differences between configuration and kernel.
     differences: Vec<String>,
 }
 
@@ -44,21 +45,21 @@ struct AlgorithmRecord {
     kernel_name: String,
     name: Option<&'static str>,
     status: &'static str,
-    /// Seconds since it was loaded; of a pinned one.
+    /// Time since a pinned algorithm was loaded, seconds.
     loaded_for_s: Option<u64>,
     sockets: usize,
     has_default_parameters: Option<bool>,
-    /// `None`: loaded by a version that does not count, or gone since.
+    /// Counters; `None` if a version that does not count loaded the algorithm, or if it has been unloaded.
     counters: Option<CountersRecord>,
 }
 
-/// What has been counted since it was loaded, over all sockets.
+/// Counters of an algorithm over all sockets, since it was loaded.
 #[derive(Serialize)]
 struct CountersRecord {
     fallbacks: u64,
     heals: u64,
     clamped: ClampSummary,
-    /// The same in words; empty if all are 0.
+    /// The counters in words; empty if all counters are 0.
     #[serde(skip)]
     sentences: Vec<String>,
 }
@@ -138,12 +139,12 @@ fn counters_record(counters: Counters) -> CountersRecord {
     }
 }
 
-/// Since a file was made.
+/// Time since a file was created.
 fn age(path: &Path) -> Option<Duration> {
     SystemTime::now().duration_since(fs::metadata(path).ok()?.modified().ok()?).ok()
 }
 
-/// Of `/proc/stat`, which has it in seconds since 1970.
+/// Time of the boot from `/proc/stat`, which has it in seconds since 1970.
 fn booted_at() -> Option<u64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
@@ -236,7 +237,7 @@ fn text(record: &StatusRecord) -> String {
     out
 }
 
-/// Other namespaces by their default, since a machine with containers has many.
+/// Text on other network namespaces, grouped by their default, since a machine with containers has many.
 fn others(namespaces: &[NamespaceRecord]) -> String {
     let mut by_default: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for namespace in namespaces {
@@ -252,7 +253,7 @@ fn others(namespaces: &[NamespaceRecord]) -> String {
     out
 }
 
-/// A time for people: two units.
+/// Text of a time, in two units.
 fn ago(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {

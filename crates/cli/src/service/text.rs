@@ -1,8 +1,8 @@
-//! Changes of defaults, for people.
+//! Texts on changes of defaults.
 
 use fairpace_kernel::DefaultChange;
 
-/// What happened to the default, as a sentence.
+/// A sentence on the change of a default.
 pub(super) fn sentence(change: &DefaultChange) -> String {
     let DefaultChange { before, after, instead_of } = change;
     match instead_of {
