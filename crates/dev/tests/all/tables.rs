@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::support::run;
+use crate::support::{files_below, run};
 
 /// A file of two short runs, a table of their rates, and the page that it is on.
 const TABLES: &str = r#"
@@ -60,10 +60,7 @@ fn what_no_table_shows_is_not_simulated() {
     let folder = folder();
     let file = folder.path().join("tables.toml");
     fs::write(&file, TABLES.replace("rows = [\"rates\", \"longer\"]", "rows = [\"rates\"]")).unwrap();
-    let kept = || {
-        let folders = fs::read_dir(folder.path().join(".cache")).unwrap();
-        folders.map(|folder| fs::read_dir(folder.unwrap().path()).unwrap().count()).sum::<usize>()
-    };
+    let kept = || files_below(&folder.path().join(".cache")).len();
     run(&["run", file.to_str().unwrap(), "-q"]).succeeds();
     assert_eq!(kept(), 8, "a column shows the longer run");
     let other = TABLES.replace("run = \"longer\", of", "of").replace("\"rates\", \"longer\"", "\"rates\"");

@@ -2,30 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
-use crate::models::Model;
-
-/// An argument of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Argument {
-    /// Name of the argument, which ends in the unit.
-    pub name: &'static str,
-    /// Unit of the argument; empty for a pure number.
-    pub unit: &'static str,
-    /// The smallest permitted value.
-    pub least: f64,
-    /// The largest permitted value.
-    pub most: f64,
-    /// The value if the argument is not given.
-    pub default: f64,
-    /// Whether only integers are permitted.
-    #[serde(default)]
-    pub whole: bool,
-    /// Meaning of the argument.
-    pub meaning: &'static str,
-}
+use crate::models::model::{Argument, Model};
 
 /// Why a model cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

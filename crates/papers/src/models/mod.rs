@@ -18,17 +18,20 @@
 
 mod arguments;
 mod catalog;
+mod curve;
 mod fluid;
 pub mod level;
 pub mod mimd;
+mod model;
 pub mod queueing;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub use arguments::{Argument, Error};
-pub use catalog::{Model, Quantity, catalog, evaluate};
+pub use arguments::Error;
+pub use catalog::evaluate;
+pub use model::{Argument, Model, Quantity, catalog};
 
 /// The results of a model. A quantity that the equations do not define for the arguments is absent, such as
 /// the time until a flow starves if the flow never does.

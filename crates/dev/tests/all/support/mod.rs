@@ -3,7 +3,9 @@
 pub(crate) mod documented;
 
 use std::cell::RefCell;
+use std::fs;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 
@@ -81,4 +83,11 @@ pub(crate) fn run(arguments: &[&str]) -> Ended {
 /// The built program.
 pub(crate) fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_fairpace-dev"))
+}
+
+/// All files in a folder and in the folders below it.
+pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let entries = entries.map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }

@@ -1,8 +1,8 @@
 //! The models of LEVEL by name.
 
-use super::sampled;
 use crate::models::Output;
 use crate::models::arguments::Checked;
+use crate::models::curve::sampled;
 use crate::models::level::stability::Loop;
 use crate::models::level::{Level, convergence, drain, equilibrium, packets_per_s, stability};
 

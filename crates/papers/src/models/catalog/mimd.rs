@@ -1,8 +1,8 @@
 //! The forms of the two-phase model by name.
 
-use super::{sampled, thinned};
 use crate::models::Output;
 use crate::models::arguments::Checked;
+use crate::models::curve::{sampled, thinned};
 use crate::models::mimd::simulation::{Point, Setting, Simulation};
 use crate::models::mimd::{self, joint};
 

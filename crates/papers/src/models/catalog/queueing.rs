@@ -1,8 +1,8 @@
 //! The forms of the queueing model by name.
 
-use super::{sampled, thinned};
 use crate::models::Output;
 use crate::models::arguments::{Checked, Error};
+use crate::models::curve::{sampled, thinned};
 use crate::models::queueing::simulation::{Point, Setting, Simulation, largest_ratio};
 use crate::models::queueing::{PROBE_BW_S, corrected, literal};
 
