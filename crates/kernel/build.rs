@@ -1,8 +1,8 @@
 //! Embeds one BPF object per line of cc/algorithms.def, and the loader's own programs (`TOOLS`): compiled
 //! here with clang, or from the folder `objects`.
 //!
-//! A package contains that folder and needs no clang. In a checkout `make objects` writes it; there clang
-//! goes first, since the C may have changed. Objects of other sources are never used: the folder holds the
+//! A package contains that folder and needs no clang. In a checkout `make objects` writes it; there clang is
+//! preferred, since the C may have changed. Objects of other sources are never used: the folder holds the
 //! digest of the sources that it was compiled from. Without clang and without objects the crate builds, too,
 //! for simulations; loading then returns an error that says what to install.
 
@@ -12,10 +12,10 @@ use std::{env, fs};
 
 use fairpace_bpf_build::{BpfCompiler, Error, Object, Sources, TOOLS, compile_all, read_objects};
 
-/// The file that cargo puts into a package, beside the manifest that it rewrites.
+/// Name of a file that cargo puts into a package only, beside the manifest that it rewrites.
 const ONLY_IN_A_PACKAGE: &str = "Cargo.toml.orig";
 
-/// What an error says later; it names no path of the machine that built the program.
+/// Reason that later errors give; it names no path of the machine that built the program.
 const NO_CLANG: &str = "clang was not found when it was built: install it (Debian: apt-get install clang) \
                         or set the environment variable CLANG to its path, and build again";
 
@@ -66,7 +66,7 @@ fn variable(name: &str) -> PathBuf {
     env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}")).into()
 }
 
-/// Stored objects, if they have the byte order of the target: EI_DATA of the ELF header.
+/// Returns stored objects if they have the byte order of the target: EI_DATA of the ELF header.
 fn in_byte_order(objects: Vec<Object>) -> Result<Vec<Object>, String> {
     let is_big = variable("CARGO_CFG_TARGET_ENDIAN") == Path::new("big");
     let data = if is_big { 2 } else { 1 };
@@ -76,7 +76,7 @@ fn in_byte_order(objects: Vec<Object>) -> Result<Vec<Object>, String> {
     Err("the stored objects have another byte order than the target".to_owned())
 }
 
-/// Fresh objects; the error says that there is no clang. Anything else that is wrong ends the build.
+/// Compiles the objects; the error says that there is no clang. Any other failure ends the build.
 fn compile(sources: Sources) -> Result<Vec<Object>, String> {
     let compiler = match BpfCompiler::new(sources) {
         Err(no_clang @ Error::NoClang { .. }) => return Err(no_clang.to_string()),
@@ -89,15 +89,15 @@ fn compile(sources: Sources) -> Result<Vec<Object>, String> {
     Ok(objects)
 }
 
-/// ELF wants to be read at aligned addresses.
+/// Type with the alignment at which ELF must be read.
 const ALIGNED: &str = "#[repr(C, align(8))]\nstruct Aligned<T>(T);\n";
 
-/// The begin of a constant: objects by name, or why there are none.
+/// Returns the begin of a constant: objects by name, or the reason why there are none.
 fn constant(name: &str) -> String {
     format!("const {name}: Result<&[(&str, &[u8])], &str> = ")
 }
 
-/// Source that includes the objects.
+/// Returns source that includes the objects.
 fn embed(name: &str, objects: &[Object], out: &Path) -> String {
     let mut table = constant(name) + "Ok(&[\n";
     for Object { name, elf, .. } in objects {
@@ -112,7 +112,7 @@ fn write(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
 }
 
-/// Ends the build with clang's words, one line of cargo's output each.
+/// Ends the build with clang's messages, one line of cargo's output each.
 fn fail(error: &Error) -> ! {
     for line in error.to_string().lines() {
         println!("cargo::error={line}");

@@ -3,9 +3,9 @@
 //!     cargo bench -p fairpace-kernel --bench cpu -- [--pairs N] [--seconds S] [--flows N]
 //!         [--cc NAME] [--against NAME]
 //!
-//! Bulk flows (one, or --flows) from one network namespace to another over a plain veth pair, as fast as
-//! they go. The two algorithms alternate (A B A B), and each neighbouring pair gives one ratio: what drifts
-//! on the machine drifts for both. Two shapes: packets of up to 64 KB, as they pass the stack of a host with
+//! Bulk flows (one, or --flows) from one network namespace to another over a plain veth pair, as fast as they
+//! go. The two algorithms alternate (A B A B), and each neighbouring pair gives one ratio: a drift of the
+//! machine affects both algorithms. Two shapes: packets of up to 64 KB, as they pass the stack of a host with
 //! offloads, and packets of 1500 bytes, which bring many more ACKs per gigabyte.
 //!
 //! Senders run on the first CPU and receivers on the second: where the scheduler puts them moves the ratio of
@@ -39,15 +39,15 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// Link-local addresses of the veth pair: they never leave the two namespaces.
 const SENDER: &str = "169.254.77.1/30";
 const RECEIVER: &str = "169.254.77.2/30";
-/// Where the receiver listens, in a network namespace of its own.
+/// Port of the receiver, which is in a network namespace of its own.
 const PORT: u16 = 7700;
 
-/// `tcp_rmem` of the receiver's namespace, bytes: least, default, most.
+/// Value of `tcp_rmem` in the receiver's namespace, bytes: least, default, most.
 const RECEIVE_BUFFER: &str = "4096 131072 524288";
 
 struct Options {
     pairs: usize,
-    /// Of each run.
+    /// Length of each run.
     time: Duration,
     flows: usize,
     algorithm: String,
@@ -118,7 +118,8 @@ fn run(options: &Options) -> Result<()> {
     undisturbed(&loaded)
 }
 
-/// How often each hook runs, and for how long: by the kernel's own statistics, which cost time themselves.
+/// Prints the number of calls of each hook and its time: by the kernel's own statistics, which cost time
+/// themselves.
 fn programs(loaded: &Loaded) -> Result<()> {
     // SAFETY: a system call without pointers; the result is a descriptor or a negative error
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
@@ -173,8 +174,8 @@ fn report(shape: &str, options: &Options, pairs: &[(Cost, Cost)]) {
     );
 }
 
-/// Where the true median is with a probability of 95 %: by ranks, so whatever the distribution. The number of
-/// values below the median is binomial, n / 2 with a deviation of sqrt(n) / 2.
+/// Returns the interval that has the true median with a probability of 95 %: by ranks, so whatever the
+/// distribution. The number of values below the median is binomial, n / 2 with a deviation of sqrt(n) / 2.
 fn median_interval(values: &[f64]) -> [f64; 2] {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
@@ -183,7 +184,7 @@ fn median_interval(values: &[f64]) -> [f64; 2] {
     [values[least], values[values.len() - 1 - least]]
 }
 
-/// Least, median, most.
+/// Returns the least value, the median and the largest value.
 fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -207,10 +208,10 @@ impl Cost {
     }
 }
 
-/// Two namespaces, each held by a thread, and a veth pair between them. They go away with the process at the
-/// latest.
+/// Two namespaces, each held by a thread, and a veth pair between them. They disappear with the process at
+/// the latest.
 struct Path {
-    /// Runs the flows: (algorithm, duration) to what they cost.
+    /// Requests for runs: the algorithm and the duration.
     requests: mpsc::Sender<(String, Duration)>,
     results: mpsc::Receiver<std::result::Result<Cost, String>>,
 }
@@ -262,7 +263,7 @@ impl Path {
     }
 }
 
-/// Keeps this thread, and those that it starts, on one of the CPUs.
+/// Keeps this thread, and the threads that it starts, on one of the CPUs.
 fn stay_on(cpu: usize) -> nix::Result<()> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let mut set = CpuSet::new();
@@ -270,7 +271,7 @@ fn stay_on(cpu: usize) -> nix::Result<()> {
     sched_setaffinity(Pid::from_raw(0), &set)
 }
 
-/// Puts this thread into a new namespace; the path by which others can name it.
+/// Puts this thread into a new namespace; returns a path by which other threads can name it.
 fn own_namespace() -> Result<String> {
     unshare(CloneFlags::CLONE_NEWNET)?;
     Ok(format!("/proc/{}/task/{}/ns/net", std::process::id(), gettid()))
@@ -307,7 +308,7 @@ fn in_namespace(path: &str, lines: Vec<String>) -> Result<()> {
     Ok(thread::spawn(work).join().map_err(|_| "the thread that configures the receiver panicked")??)
 }
 
-/// Takes connections and throws away what they bring, each in a thread.
+/// Accepts connections and discards their data, each in a thread.
 fn receive() {
     let Ok(listener) = TcpListener::bind(SocketAddr::from(([169, 254, 77, 2], PORT))) else { return };
     for mut connection in listener.incoming().flatten() {
@@ -318,7 +319,7 @@ fn receive() {
     }
 }
 
-/// What flows at the same time cost, from their first byte to the end of the last.
+/// Sends on `flows` flows at once, and returns their cost from the first byte to the end of the last flow.
 fn send(congestion_control: &str, duration: Duration, flows: usize) -> Result<Cost> {
     let connections: Vec<TcpStream> = (0..flows).map(|_| connect()).collect::<Result<_>>()?;
     for connection in &connections {
@@ -338,7 +339,8 @@ fn send(congestion_control: &str, duration: Duration, flows: usize) -> Result<Co
     Ok(Cost { cpu_s: cpu_s()? - before, wall_s: start.elapsed().as_secs_f64(), bytes })
 }
 
-/// Bytes sent. It returns when the receiver has all of them, so that the next flows have the path alone.
+/// Sends until `end` and returns the number of bytes sent. It returns when the receiver has all bytes, so
+/// that the next flows have the path alone.
 fn send_until(mut connection: &TcpStream, end: Instant) -> std::io::Result<u64> {
     let data = vec![0x5a; 1 << 18];
     let mut bytes = 0;
@@ -353,7 +355,7 @@ fn send_until(mut connection: &TcpStream, end: Instant) -> std::io::Result<u64> 
     }
 }
 
-/// The receiver may not listen yet.
+/// Connects to the receiver, and retries since the receiver may not listen yet.
 fn connect() -> Result<TcpStream> {
     let address = SocketAddr::from(([169, 254, 77, 2], PORT));
     let deadline = Instant::now() + Duration::from_secs(5);
@@ -368,7 +370,7 @@ fn connect() -> Result<TcpStream> {
     }
 }
 
-/// This process's own time and all CPUs' time in interrupts.
+/// Returns this process's own time and all CPUs' time in interrupts, s.
 fn cpu_s() -> Result<f64> {
     let own = getrusage(UsageWho::RUSAGE_SELF)?;
     let seconds = |t: nix::sys::time::TimeVal| t.tv_sec() as f64 + t.tv_usec() as f64 * 1e-6;

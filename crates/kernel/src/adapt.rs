@@ -7,21 +7,21 @@ use crate::features::Interface;
 use crate::object::is_listed;
 use crate::{Error, Features, Object, btf, log};
 
-/// BPF_F_LINK of linux/bpf.h: the struct_ops registers through a link.
+/// The flag BPF_F_LINK of linux/bpf.h: the struct_ops registers through a link.
 const BPF_F_LINK: u32 = 1 << 13;
 
-/// How an object is loaded.
+/// Settings with which an object is loaded.
 pub(crate) struct Setup<'a> {
     pub(crate) object: &'a Object,
-    /// Name in the kernel.
+    /// Name of the algorithm in the kernel.
     pub(crate) name: &'a str,
-    /// For tests: `enum cc_testing` of cc/bpf/object.bpf.c.
+    /// Behaviour for tests: `enum cc_testing` of cc/bpf/object.bpf.c.
     pub(crate) testing: u32,
-    /// For tests: load the replay program beside the hooks.
+    /// True in tests that load the replay program beside the hooks.
     pub(crate) replay: bool,
 }
 
-/// Opens, adapts and loads.
+/// Opens, adapts and loads an object.
 pub(crate) fn load(setup: &Setup<'_>, features: &Features) -> Result<libbpf_rs::Object, Error> {
     let (result, log) = log::with_log(|| {
         let what = || format!("opening the object of {}", setup.object.kernel_name);
@@ -112,7 +112,7 @@ struct Member<'a> {
     name: &'a str,
 }
 
-/// Writes bytes to where the object's BTF has the member.
+/// Writes bytes at the place of the member in the object's BTF.
 fn write_member(
     value: &mut [u8],
     types: &Btf<'_>,
@@ -124,7 +124,7 @@ fn write_member(
     Ok(())
 }
 
-/// The object is not what cc/bpf/object.bpf.c compiles to.
+/// Returns the error for an object that cc/bpf/object.bpf.c does not compile to.
 fn lacks(what: &str) -> libbpf_rs::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, format!("the object lacks {what}")).into()
 }
@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// The real verifier, and a program that it must refuse: the hook of another kernel.
+    /// Runs the real verifier on a program that it must refuse: the hook of another kernel.
     #[test]
     fn the_hook_of_another_kernel_is_refused_with_the_verifiers_words() {
         let mut features = Features::probe();

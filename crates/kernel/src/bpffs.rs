@@ -1,4 +1,5 @@
-//! The BPF file system. What is pinned there stays in the kernel when the program that loaded it ends.
+//! The BPF file system. An object that is pinned there stays in the kernel when the program that loaded it
+//! ends.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -17,18 +18,18 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use crate::Error;
 use crate::error::system_error;
 
-/// Where Linux distributions mount it.
+/// Path at which Linux distributions mount the BPF file system.
 const ROOT: &str = "/sys/fs/bpf";
-/// Our pins: one link per loaded algorithm, named as in the kernel.
+/// Directory of the pins of this library: one link per loaded algorithm, named as in the kernel.
 const PINS: &str = "/sys/fs/bpf/fairpace";
-/// Mode of the directory of our pins: whoever can open a pin can unload, whatever the umask is.
+/// Mode of this directory: only root may open a pin, since opening allows unloading, whatever the umask is.
 const MODE: u32 = 0o700;
-/// How long another process may hold the lock. Loading all algorithms takes some seconds.
+/// Longest time for which another process may hold the lock. Loading all algorithms takes some seconds.
 const LOCK_LIMIT: Duration = Duration::from_secs(30);
 
-/// The right to change pins. One process at a time has it; a killed one loses it.
+/// The right to change pins, which one process at a time has; a killed process loses it.
 ///
-/// It is a lock on the root of the file system, which exists as long as the file system does.
+/// The right is a lock on the root of the file system, which exists as long as the file system does.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "held, not read")] Flock<File>);
 
@@ -48,7 +49,7 @@ impl Lock {
         Ok(Some(lock))
     }
 
-    /// Locks what is at [`ROOT`] now: the file system, or the directory that it will be mounted on.
+    /// Locks the present directory at [`ROOT`]: the file system, or the directory that it will be mounted on.
     fn of_root(stop: &dyn Fn() -> bool) -> Result<Lock, Error> {
         let deadline = Instant::now() + LOCK_LIMIT;
         let mut root = File::open(ROOT).map_err(|cause| match cause.kind() {
@@ -86,17 +87,17 @@ impl Lock {
     }
 }
 
-/// An error of this file system.
+/// Returns an error of this file system.
 pub(crate) fn failed(path: impl Into<PathBuf>, cause: io::Error) -> Error {
     Error::Bpffs { path: path.into(), cause }
 }
 
-/// The pin of the link of this kernel name, or a directory of pins.
+/// Returns the pin of the link of this kernel name, or a directory of pins.
 pub(crate) fn path(name: &str) -> PathBuf {
     Path::new(PINS).join(name)
 }
 
-/// Fails if others than root can change our pins: they could make root unload what is not ours.
+/// Fails if users other than root can change the pins: they could make root unload other objects.
 fn check_owner() -> Result<(), Error> {
     let found = match fs::symlink_metadata(PINS) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -121,12 +122,12 @@ pub(crate) fn is_mounted() -> bool {
     statfs(ROOT).is_ok_and(|s| s.filesystem_type() == BPF_FS_MAGIC)
 }
 
-/// Whether this process has the right to open what is at [`ROOT`], as locking it takes.
+/// May this process open the directory at [`ROOT`], which locking requires?
 pub(crate) fn may_open() -> bool {
     File::open(ROOT).map_or_else(|error| error.kind() != io::ErrorKind::PermissionDenied, |_| true)
 }
 
-/// Makes a directory for pins, with those above it.
+/// Makes a directory for pins, with its parents.
 pub(crate) fn make_directory(name: &str) -> Result<PathBuf, Error> {
     let path = path(name);
     DirBuilder::new().recursive(true).mode(MODE).create(&path).map_err(|cause| failed(&path, cause))?;
@@ -140,7 +141,8 @@ pub(crate) fn remove_if_empty() {
     let _ = fs::remove_dir(PINS); // intended to fail while pins are there
 }
 
-/// Names of the pins in a directory; none if it does not exist. `""` is the directory of all pins.
+/// Returns the names of the pins in a directory; none if it does not exist. `""` is the directory of all
+/// pins.
 pub(crate) fn pins(directory: &str) -> Result<Vec<String>, Error> {
     let path = path(directory);
     let entries = match fs::read_dir(&path) {

@@ -1,14 +1,14 @@
-//! Reads of BTF: the description that the kernel, and each of our objects, holds of its own types.
+//! Reads of BTF: the description of types that the kernel and each object of this library contain.
 
 use libbpf_rs::btf::types::{FuncProto, MemberAttr, Ptr, Struct, StructMember};
 use libbpf_rs::btf::{Btf, BtfType, HasSize, ReferencesType};
 
-/// A struct's member of this name.
+/// Returns a struct's member of this name.
 fn member<'b>(composite: &'b Struct<'b>, name: &str) -> Option<StructMember<'b>> {
     composite.iter().find(|m| m.name.is_some_and(|n| n == name))
 }
 
-/// The struct that is the type of a member.
+/// Returns the struct that is the type of a member.
 fn struct_of<'b>(btf: &'b Btf<'_>, member: &StructMember<'_>) -> Option<Struct<'b>> {
     let ty: BtfType<'b> = btf.type_by_id(member.ty)?;
     ty.skip_mods_and_typedefs().try_into().ok()
@@ -22,7 +22,7 @@ pub(crate) fn has_member(btf: &Btf<'_>, of: &str, name: &str) -> bool {
     btf.type_by_name::<Struct<'_>>(of).is_some_and(|s| member(&s, name).is_some())
 }
 
-/// Names of a struct's members, in their order; none if there is no such struct.
+/// Returns the names of a struct's members, in their order; none if there is no such struct.
 pub(crate) fn names_of(btf: &Btf<'_>, of: &str) -> Vec<String> {
     let names = |s: Struct<'_>| {
         s.iter().filter_map(|m| Some(m.name?.to_string_lossy().into_owned())).collect::<Vec<_>>()
@@ -30,12 +30,12 @@ pub(crate) fn names_of(btf: &Btf<'_>, of: &str) -> Vec<String> {
     btf.type_by_name::<Struct<'_>>(of).map(names).unwrap_or_default()
 }
 
-/// Size of a struct in bytes.
+/// Returns the size of a struct in bytes.
 pub(crate) fn size(btf: &Btf<'_>, name: &str) -> Option<usize> {
     btf.type_by_name::<Struct<'_>>(name).map(|s| s.size())
 }
 
-/// Offset of a member in bytes.
+/// Returns the offset of a member in bytes.
 pub(crate) fn offset(btf: &Btf<'_>, of: &str, name: &str) -> Option<usize> {
     let composite = btf.type_by_name::<Struct<'_>>(of)?;
     match member(&composite, name)?.attr {
@@ -44,7 +44,7 @@ pub(crate) fn offset(btf: &Btf<'_>, of: &str, name: &str) -> Option<usize> {
     }
 }
 
-/// Size in bytes of the struct that the member with this offset in bytes is.
+/// Returns the size in bytes of the struct that the member with this offset in bytes is.
 pub(crate) fn size_at(btf: &Btf<'_>, of: &str, at: usize) -> Option<usize> {
     let composite = btf.type_by_name::<Struct<'_>>(of)?;
     let is_there = |m: &StructMember<'_>| match m.attr {
@@ -55,19 +55,19 @@ pub(crate) fn size_at(btf: &Btf<'_>, of: &str, at: usize) -> Option<usize> {
     Some(struct_of(btf, &found)?.size())
 }
 
-/// Names of the members of the struct that a member is, in their order.
+/// Returns the names of the members of the struct that a member is, in their order.
 pub(crate) fn names_in(btf: &Btf<'_>, of: &str, name: &str) -> Option<Vec<String>> {
     let composite = btf.type_by_name::<Struct<'_>>(of)?;
     let inner = struct_of(btf, &member(&composite, name)?)?;
     inner.iter().map(|m| Some(m.name?.to_string_lossy().into_owned())).collect()
 }
 
-/// Number by which the kernel refers to a struct.
+/// Returns the number by which the kernel refers to a struct.
 pub(crate) fn id(btf: &Btf<'_>, of: &str) -> Option<u32> {
     btf.type_by_name::<Struct<'_>>(of).map(|s| s.type_id().into())
 }
 
-/// Number of arguments of a member that is a pointer to a function.
+/// Returns the number of arguments of a member that is a pointer to a function.
 pub(crate) fn arguments(btf: &Btf<'_>, of: &str, name: &str) -> Option<usize> {
     let composite = btf.type_by_name::<Struct<'_>>(of)?;
     let ty: BtfType<'_> = btf.type_by_id(member(&composite, name)?.ty)?;

@@ -1,11 +1,11 @@
-//! The result of a check of the kernel or machine, for people.
+//! The result of a check of the kernel or machine, with texts for users.
 
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// As it should be.
+    /// The checked part is as it should be.
     Ok,
-    /// Works, with a loss that the check explains.
+    /// Loading works, with a loss that the check explains.
     Degraded,
     /// Loading cannot work.
     Missing,
@@ -14,19 +14,19 @@ pub enum Standing {
 /// A check of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What was checked, in a few words.
+    /// Subject of the check, in a few words.
     pub what: &'static str,
     /// The result.
     pub standing: Standing,
-    /// What was found.
+    /// Finding of the check.
     pub found: String,
-    /// Why it matters.
+    /// Reason why the finding matters.
     pub matters: &'static str,
-    /// What to do; empty when all is well.
+    /// Remedy; empty when none is needed.
     pub remedy: String,
 }
 
-/// What is checked, and why it matters.
+/// Subject of a check, and the reason why it matters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Topic(pub(crate) &'static str, pub(crate) &'static str);
 

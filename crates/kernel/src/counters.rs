@@ -1,4 +1,4 @@
-//! What should not happen to a loaded algorithm, and is counted where it does.
+//! Counts of events that should not occur to a loaded algorithm.
 
 use fairpace_cc::Clamps;
 use libbpf_rs::query::MapInfo;
@@ -7,21 +7,21 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use crate::list::sibling;
 use crate::{Entry, Error, Loaded};
 
-/// Counts since an algorithm was loaded, over all its sockets: `struct cc_counters` of
-/// cc/bpf/object.bpf.c. All are 0 with a listed algorithm on a kernel that has memory and skips no program.
+/// Counts since an algorithm was loaded, over all its sockets: `struct cc_counters` of cc/bpf/object.bpf.c.
+/// All counts are 0 with a listed algorithm on a kernel that has memory and skips no program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// ACKs that were handled without state because the kernel had no memory for it.
+    /// Number of ACKs that were handled without state because the kernel had no memory for it.
     pub fallbacks: u64,
-    /// Values of cwnd and ssthresh that no hook had decided, and that were put right: the kernel skips
-    /// programs (docs/notes/skipped-programs.md).
+    /// Number of values of cwnd and ssthresh that no hook had decided, and that were corrected: the kernel
+    /// skips programs (docs/notes/skipped-programs.md).
     pub heals: u64,
-    /// Decisions that were outside of their bounds: a defect of the algorithm's header.
+    /// Decisions that were outside their bounds: a defect of the algorithm's header.
     pub clamps: Clamps,
 }
 
 impl Counters {
-    /// What a reader of results must know, a sentence each; empty if all is well.
+    /// Notes for a reader of results, a sentence each; empty if all counts are 0.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let Counters { fallbacks, heals, clamps } = self;
@@ -40,7 +40,8 @@ impl Counters {
         [fallbacks, heals, clamps].into_iter().flatten().collect()
     }
 
-    /// Of the bytes in the kernel; 0 for what an older version of the shim does not count.
+    /// Reads the counts from bytes of the kernel; 0 for events that an older version of the shim does not
+    /// count.
     fn from_bytes(bytes: &[u8]) -> Counters {
         let word = |at: usize| {
             let bytes = bytes.get(at * 8..).and_then(<[u8]>::first_chunk);
@@ -57,17 +58,17 @@ fn read(map: &MapHandle, name: &str) -> Result<Counters, Error> {
     Ok(Counters::from_bytes(&value.unwrap_or_default()))
 }
 
-/// The counters of a loaded algorithm. `None`: it is gone since.
+/// Returns the counters of a loaded algorithm. `None`: the algorithm is no longer loaded.
 ///
 /// # Errors
-/// The kernel does not let its map be read.
+/// The kernel does not let the algorithm's map be read.
 pub fn counters(entry: &Entry) -> Result<Option<Counters>, Error> {
     let is_bss = |map: &MapInfo| map.name.to_string_lossy().ends_with(".bss");
     sibling(entry, is_bss)?.map(|map| read(&map, &entry.name)).transpose()
 }
 
 impl Loaded {
-    /// What has been counted since it was loaded, over all sockets.
+    /// Returns the counts since the algorithm was loaded, over all sockets.
     ///
     /// # Errors
     /// The kernel does not let the counters be read.

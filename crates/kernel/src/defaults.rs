@@ -1,8 +1,9 @@
-//! The default congestion control of a network namespace (`net.ipv4.tcp_congestion_control`), and the one
-//! that was there before ours.
+//! The default congestion control of a network namespace (`net.ipv4.tcp_congestion_control`), and the default
+//! before an algorithm of this library.
 //!
 //! The former default is in a BPF map that is pinned beside the loaded algorithms, by the cookie of the
-//! namespace: it is gone after a reboot, as the default itself is, and no file can differ from the kernel.
+//! namespace. The map is gone after a reboot, as the default itself is, and no file can differ from the
+//! kernel.
 
 use std::fs;
 use std::io;
@@ -17,16 +18,17 @@ use crate::bpffs::{self, Lock};
 use crate::error::system_error;
 use crate::{Error, names};
 
-/// What the kernel names of all algorithms that this library loads begin with.
+/// Prefix of the kernel names of all algorithms that this library loads.
 const OURS: &str = "fp_";
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-/// The pin of the map; longer than the name of a congestion control with `fp_` can be mistaken for.
+/// Name of the map's pin; longer than any name of a congestion control with `fp_`.
 const PIN: &str = "former_defaults";
-/// Bytes of a name: TCP_CA_NAME_MAX (include/net/tcp.h).
+/// Size of a name in the kernel, bytes: TCP_CA_NAME_MAX (include/net/tcp.h).
 const NAME_BYTES: usize = 16;
-/// Network namespaces in which the default can be changed: a machine with many containers has some hundreds.
+/// Most network namespaces in which the default can be changed: a machine with many containers has some
+/// hundreds.
 const MOST_NAMESPACES: u32 = 16_384;
-/// What takes the place of a default that is not known or no longer offered: Linux's own choice, and the one
+/// Replacements of a default that is not known or no longer offered: Linux's own choice, and the algorithm
 /// that every kernel has.
 const FALLBACKS: [&str; 2] = ["cubic", "reno"];
 
@@ -37,11 +39,11 @@ pub struct DefaultChange {
     pub before: String,
     /// The default now, as the kernel says.
     pub after: String,
-    /// The former default, where it is neither known nor offered any more, and `after` is in its place.
+    /// The former default, if it is neither known nor offered any more, and `after` replaces it.
     pub instead_of: Option<String>,
 }
 
-/// The default of the calling thread's network namespace.
+/// Returns the default of the calling thread's network namespace.
 ///
 /// # Errors
 /// There is no `/proc/sys/net`.
@@ -50,17 +52,17 @@ pub fn default() -> Result<String, Error> {
     Ok(text.trim().to_owned())
 }
 
-/// Whether an algorithm of this library has this kernel name.
+/// Is `name` the kernel name of an algorithm of this library?
 pub fn is_ours(name: &str) -> bool {
     name.starts_with(OURS)
 }
 
-/// Makes `name` the default of the calling thread's network namespace, and reads it back. The default that
-/// was there before one of ours is remembered for [`restore_default`].
+/// Makes `name` the default of the calling thread's network namespace, and reads it back. The default before
+/// an algorithm of this library is stored for [`restore_default`].
 ///
 /// # Errors
 /// The kernel does not offer the name, or not in this namespace, or this process may not set it. The default
-/// is as it was then.
+/// is unchanged then.
 pub fn set_default(name: &str) -> Result<DefaultChange, Error> {
     names::check(name, false)?;
     let lock = if is_ours(name) { Some(Lock::take_mounting(&|| false)?) } else { Lock::take()? };
@@ -79,8 +81,8 @@ pub fn set_default(name: &str) -> Result<DefaultChange, Error> {
     Ok(DefaultChange { before, after: default()?, instead_of: None })
 }
 
-/// Gives the calling thread's network namespace the default that it had before ours. `None`: its default is
-/// not ours.
+/// Restores the default that the calling thread's network namespace had before an algorithm of this library.
+/// `None`: its default is no such algorithm.
 ///
 /// # Errors
 /// Neither the former default nor CUBIC nor Reno can be set.
@@ -108,8 +110,8 @@ pub fn restore_default() -> Result<Option<DefaultChange>, Error> {
     Ok(Some(DefaultChange { before, after, instead_of }))
 }
 
-/// The default that [`restore_default`] would bring back in the calling thread's network namespace; `None`:
-/// none is known.
+/// Returns the default that [`restore_default`] would restore in the calling thread's network namespace;
+/// `None`: no former default is known.
 ///
 /// # Errors
 /// The map of former defaults cannot be read.
@@ -117,8 +119,8 @@ pub fn former_default() -> Result<Option<String>, Error> {
     remembered(cookie()?)
 }
 
-/// Whether another name may still do: outside of the first network namespace the kernel takes only what any
-/// user may select, and on many kernels CUBIC is not among that.
+/// Could another name succeed? Outside the first network namespace the kernel accepts only algorithms that
+/// any user may select; on many kernels CUBIC is not among them.
 fn is_refused(error: &Error) -> bool {
     match error {
         Error::NotOffered { .. } => true,
@@ -127,7 +129,7 @@ fn is_refused(error: &Error) -> bool {
     }
 }
 
-/// The kernel looks the name up, and loads a module of its own if it has to.
+/// Writes the default. The kernel looks the name up, and loads a kernel module if it has to.
 fn write(name: &str) -> Result<(), Error> {
     match fs::write(DEFAULT, name) {
         Ok(()) if default()? == name => Ok(()),
@@ -141,7 +143,7 @@ fn write(name: &str) -> Result<(), Error> {
     }
 }
 
-/// The number of the calling thread's network namespace, which no other one gets until a reboot
+/// Returns the number of the calling thread's network namespace, which no other namespace gets until a reboot
 /// (SO_NETNS_COOKIE, Linux 5.14).
 fn cookie() -> Result<u64, Error> {
     let failed =
@@ -157,7 +159,7 @@ fn cookie() -> Result<u64, Error> {
     if result == 0 { Ok(cookie) } else { Err(failed(io::Error::last_os_error())) }
 }
 
-/// The map, if there is one.
+/// Returns the map of former defaults, if it exists.
 fn map() -> Result<Option<MapHandle>, Error> {
     let path = bpffs::path(PIN);
     match MapHandle::from_pinned_path(&path) {
@@ -199,7 +201,8 @@ fn remembered(cookie: u64) -> Result<Option<String>, Error> {
     Ok(name.and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
-/// Forgets the former default of a namespace; the map goes with its last entry. Without a lock there is none.
+/// Removes the former default of a namespace, and the map with its last entry. Without a lock there is no
+/// map.
 fn forget(lock: Option<&Lock>, cookie: u64) -> Result<(), Error> {
     let (Some(_), Some(map)) = (lock, map()?) else { return Ok(()) };
     match map.delete(&cookie.to_ne_bytes()) {

@@ -1,9 +1,10 @@
-//! What processes have open: sockets, and descriptors of network namespaces.
+//! Open descriptors of processes: sockets, and descriptors of network namespaces.
 //!
 //! The kernel's side is a BPF iterator that changes nothing (`descriptors` of
-//! `cc/bpf/socket_iterators.bpf.c`): it knows of each socket its network namespace and its algorithm. `/proc`
-//! says in which process it is. Only a socket that is needed is then taken (pidfd_getfd(2)), since a process
-//! that receives a socket gives it its own classes of cgroup v1 (`__receive_sock`, net/core/sock.c).
+//! `cc/bpf/socket_iterators.bpf.c`): it reports the network namespace and the algorithm of each socket.
+//! `/proc` says in which process the socket is. Only a socket that is needed is then taken (pidfd_getfd(2)),
+//! since a process that receives a socket gives it its own classes of cgroup v1 (`__receive_sock`,
+//! net/core/sock.c).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,31 +20,32 @@ use nix::sys::stat::fstat;
 use crate::Error;
 use crate::iterators::{self, Iterator, field};
 
-/// Bytes of `struct descriptor_record` of the object.
+/// Size of `struct descriptor_record` of the object, bytes.
 const RECORD: usize = 48;
 /// The ioctl of a socket or TUN device that opens its network namespace (linux/sockios.h).
 const SIOCGSKNS: libc::Ioctl = 0x894C;
-/// What a descriptor of a TUN device leads to; it keeps the network namespace in which it was opened.
+/// Path to which a descriptor of a TUN device leads; the device keeps the network namespace in which it was
+/// opened.
 const TUN: &str = "/dev/net/tun";
 
 /// A socket that a process has a descriptor of, as the kernel sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Socket {
-    /// Its network namespace.
+    /// Inode of the socket's network namespace.
     pub(crate) namespace_inode: u32,
-    /// `IPPROTO_TCP`, `IPPROTO_MPTCP`; 0: any other, or no stream of IP.
+    /// Protocol: `IPPROTO_TCP`, `IPPROTO_MPTCP`; 0: any other, or no stream of IP.
     pub(crate) protocol: i32,
-    /// `enum` of include/net/tcp_states.h.
+    /// State: `enum` of include/net/tcp_states.h.
     pub(crate) state: u8,
-    /// TCP: neither setsockopt nor its listener chose an algorithm for it.
+    /// TCP: true if neither setsockopt nor the socket's listener chose an algorithm.
     pub(crate) never_chose: bool,
-    /// TCP: its algorithm.
+    /// TCP: name of the socket's algorithm.
     pub(crate) name: String,
-    /// The default of its network namespace.
+    /// The default of the socket's network namespace.
     pub(crate) assumed: String,
 }
 
-/// Lists the sockets of processes. Loaded once, it can list them several times.
+/// A list of the sockets of processes. Loaded once, it can be read several times.
 pub(crate) struct Listing(Iterator, Link);
 
 impl Listing {
@@ -53,7 +55,7 @@ impl Listing {
         Ok(Listing(iterator, link))
     }
 
-    /// The sockets of all processes, by the inode that `/proc/PID/fd` shows.
+    /// Returns the sockets of all processes, by the inode that `/proc/PID/fd` shows.
     pub(crate) fn read(&self) -> Result<BTreeMap<u64, Socket>, Error> {
         let Listing(_loaded, link) = self;
         Ok(iterators::read(link)?.iter().map(socket).collect())
@@ -76,7 +78,7 @@ fn socket(record: &[u8; RECORD]) -> (u64, Socket) {
     (u64::from_ne_bytes(field(record, 0)), socket)
 }
 
-/// What a descriptor leads to that matters here.
+/// The kinds of open files that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A socket, by the inode of its file.
@@ -96,12 +98,13 @@ pub(crate) struct Descriptor {
 }
 
 impl Descriptor {
-    /// Its file of `/proc`.
+    /// Returns the descriptor's file in `/proc`.
     pub(crate) fn path(&self) -> PathBuf {
         of_process(self.process).join("fd").join(self.number.to_string())
     }
 
-    /// A copy in this process. `None`: it is closed since, or leads to something else.
+    /// Returns a copy of the descriptor in this process. `None`: it has been closed, or leads to another
+    /// file.
     pub(crate) fn take(&self) -> io::Result<Option<OwnedFd>> {
         let taken = match take(self.process, self.number) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::EBADF)) => return Ok(None),
@@ -114,8 +117,8 @@ impl Descriptor {
     }
 }
 
-/// The descriptors of all processes that lead to something that matters here, and the processes of which this
-/// one may not see any.
+/// Returns the descriptors of all processes that lead to files that matter here, and the processes whose
+/// descriptors this process may not see.
 pub(crate) fn open_in_processes() -> (Vec<Descriptor>, Vec<u32>) {
     let (mut all, mut hidden) = (Vec::new(), Vec::new());
     for process in processes() {
@@ -144,17 +147,18 @@ fn target(link: &Path) -> Option<Target> {
     socket.map(Target::Socket).or_else(|| (text == TUN).then_some(Target::Tun))
 }
 
-/// Of `net:[4026531840]`, as links of `/proc` and the list of mounts name a network namespace.
+/// Returns the inode in `net:[4026531840]`, as links of `/proc` and the list of mounts name a network
+/// namespace.
 pub(crate) fn namespace_inode(text: &str) -> Option<u32> {
     text.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
 }
 
-/// The processes that `/proc` shows.
+/// Returns the processes that `/proc` shows.
 pub(crate) fn processes() -> Vec<u32> {
     numbers(Path::new("/proc"))
 }
 
-/// The entries of a folder whose names are numbers, in their order.
+/// Returns the entries of a folder whose names are numbers, in their order.
 pub(crate) fn numbers(folder: &Path) -> Vec<u32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<u32> =
@@ -167,13 +171,13 @@ pub(crate) fn of_process(process: u32) -> PathBuf {
     Path::new("/proc").join(process.to_string())
 }
 
-/// A process, for people: its number and the name of its program.
+/// Returns a text that names a process: its number and the name of its program.
 pub(crate) fn process_name(process: u32) -> String {
     let command = fs::read_to_string(of_process(process).join("comm")).unwrap_or_default();
     format!("process {process} ({})", command.trim())
 }
 
-/// pidfd_getfd(2), since Linux 5.6: takes the right to trace the process.
+/// Copies a descriptor by pidfd_getfd(2), since Linux 5.6, which requires the right to trace the process.
 fn take(process: u32, number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: pidfd_open has two numbers as arguments, and returns a descriptor or -1
     let process = unsafe { owned(libc::syscall(libc::SYS_pidfd_open, process, 0))? };
@@ -181,15 +185,17 @@ fn take(process: u32, number: RawFd) -> io::Result<OwnedFd> {
     unsafe { owned(libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), number, 0)) }
 }
 
-/// The network namespace of a socket or of a TUN device.
+/// Returns the network namespace of a socket or of a TUN device.
 pub(crate) fn namespace_of(taken: &OwnedFd) -> io::Result<File> {
     // SAFETY: SIOCGSKNS has no argument, and returns a descriptor or -1
     let namespace = unsafe { owned(libc::ioctl(taken.as_raw_fd(), SIOCGSKNS).into())? };
     Ok(File::from(namespace))
 }
 
+/// Returns the descriptor that a system call made.
+///
 /// # Safety
-/// `result` is what a system call returned that makes a descriptor or fails.
+/// `result` is the result of a system call that makes a descriptor or fails.
 unsafe fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
     let number = RawFd::try_from(Errno::result(result)?).map_err(io::Error::other)?;
     // SAFETY: the caller says that the kernel has just made it for us

@@ -1,4 +1,4 @@
-//! The errors of this crate, each with what to do about it.
+//! The errors of this crate, each with a remedy.
 
 use std::fmt;
 use std::io;
@@ -7,25 +7,25 @@ use std::time::Duration;
 
 use miette::Diagnostic;
 
-/// What holds a name in the kernel's list of congestion controls.
+/// The holder of a name in the kernel's list of congestion controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// The kernel itself or one of its modules.
     Kernel,
-    /// This process has no right to find out.
+    /// An unknown holder: this process has no right to find out.
     Unknown,
     /// A BPF struct_ops that is pinned at this path.
     Pinned(PathBuf),
     /// A BPF struct_ops that a running process holds.
     Process {
-        /// Id of the struct_ops map.
+        /// Id of the holder's struct_ops map.
         map_id: u32,
-        /// Id of the link.
+        /// Id of the holder's link.
         link_id: u32,
     },
     /// A BPF struct_ops on a kernel before 6.4, which does not record the process behind it.
     Registered {
-        /// Id of the struct_ops map.
+        /// Id of the holder's struct_ops map.
         map_id: u32,
     },
 }
@@ -44,7 +44,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Why an operation failed. Each message says what, where and why; `help` says what to do.
+/// The reason why an operation failed. Each message says what, where and why; `help` has the remedy.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[non_exhaustive]
 pub enum Error {
@@ -64,7 +64,7 @@ pub enum Error {
     NotCompiled {
         /// Name of the algorithm.
         name: String,
-        /// What the compiler says.
+        /// Messages of the compiler.
         messages: String,
     },
     /// An object lacks a part that the loader needs.
@@ -76,7 +76,7 @@ pub enum Error {
     BadObject {
         /// Kernel name of the algorithm.
         name: String,
-        /// What was expected in it.
+        /// The part that was expected in the object.
         lacks: &'static str,
     },
     /// The bytes are no object that this library can load.
@@ -86,7 +86,7 @@ pub enum Error {
         help("compile the header with fairpace-bpf-build {}", env!("CARGO_PKG_VERSION"))
     )]
     NotAnAlgorithm {
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
     /// The object has no parameter of this name.
@@ -124,20 +124,20 @@ pub enum Error {
         )
     )]
     NoBtf {
-        /// Where it was looked for.
+        /// Path of the type information.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         cause: io::Error,
     },
-    /// The kernel lacks something that the algorithms cannot do without.
+    /// The kernel lacks a feature that the algorithms need.
     #[error("this kernel ({release}) cannot run the algorithms: {what}")]
     #[diagnostic(code(fairpace::kernel::unsupported), help("{remedy}"))]
     Unsupported {
-        /// `uname -r`.
+        /// Release of the kernel: `uname -r`.
         release: String,
-        /// What is missing.
+        /// The missing feature.
         what: String,
-        /// What to do about it.
+        /// Remedy: advice to the user.
         remedy: String,
     },
     /// The verifier did not accept the program.
@@ -149,28 +149,28 @@ pub enum Error {
     Refused {
         /// Kernel name of the algorithm.
         name: String,
-        /// It is an embedded object, not one of a user.
+        /// True for an embedded object, false for an object of a user.
         listed: bool,
-        /// `uname -r`.
+        /// Release of the kernel: `uname -r`.
         release: String,
-        /// The last lines of its log.
+        /// The last lines of the verifier's log.
         log: String,
     },
     /// The name is in use.
     #[error("the congestion control name {name} is taken: {holder}")]
     #[diagnostic(code(fairpace::kernel::name_busy), help("{}", busy_help(.name, .holder)))]
     NameBusy {
-        /// The name.
+        /// The name in use.
         name: String,
-        /// Who has it.
+        /// The holder of the name.
         holder: Holder,
     },
-    /// The kernel would not take such a name. (A dot is fine for it, but not in the BPF file system, which
-    /// holds the pin.)
+    /// The kernel would not accept such a name. (The kernel accepts a dot, but the BPF file system, which
+    /// holds the pin, does not.)
     #[error("\"{name}\" cannot be a congestion control name: at most 15 characters out of A-Z a-z 0-9 _")]
     #[diagnostic(code(fairpace::kernel::bad_name), help("use a shorter or plainer suffix"))]
     BadName {
-        /// The name.
+        /// The refused name.
         name: String,
     },
     /// The kernel does not offer this congestion control, or not in this network namespace.
@@ -180,30 +180,30 @@ pub enum Error {
         help("load it first; a network namespace of its own takes only one that any user may select")
     )]
     NotOffered {
-        /// The name.
+        /// The name of the congestion control.
         name: String,
-        /// What the kernel offers.
+        /// Names that the kernel offers.
         offered: Vec<String>,
     },
-    /// There is nothing of this name to unload.
+    /// No algorithm of this name is loaded.
     #[error("{name} is not loaded; {}", known(.loaded))]
     #[diagnostic(code(fairpace::kernel::not_loaded))]
     NotLoaded {
         /// The name that was given.
         name: String,
-        /// What is loaded.
+        /// Names of the loaded algorithms.
         loaded: Vec<String>,
     },
-    /// It is in the kernel, but not pinned by this library.
+    /// The algorithm is in the kernel, but not pinned by this library.
     #[error("{name} was not loaded to stay, so it cannot be unloaded: {holder}")]
     #[diagnostic(
         code(fairpace::kernel::not_ours),
         help("end the process that holds it, or remove its pin: it leaves the kernel with them")
     )]
     NotOurs {
-        /// The name.
+        /// The name of the algorithm.
         name: String,
-        /// Who has it.
+        /// The holder of the name.
         holder: Holder,
     },
     /// The kernel still has the name after it was unloaded.
@@ -213,24 +213,24 @@ pub enum Error {
         help("another process holds its BPF link; `bpftool link` shows which one")
     )]
     StillThere {
-        /// The name.
+        /// The name of the algorithm.
         name: String,
     },
-    /// Another process is changing what is loaded, for too long.
+    /// Another process holds the lock on pins for too long.
     #[error("another process has been loading or unloading algorithms for {} s", .limit.as_secs())]
     #[diagnostic(
         code(fairpace::kernel::locked),
         help("wait for it, or end it: what it has done by then is completed or taken back")
     )]
     Locked {
-        /// How long this process has waited.
+        /// Time for which this process has waited.
         limit: Duration,
     },
-    /// The caller has stopped it.
+    /// The caller has stopped the operation.
     #[error("interrupted before anything was changed")]
     #[diagnostic(code(fairpace::kernel::interrupted))]
     Interrupted,
-    /// Others than root can change the directory of pins.
+    /// Users other than root can change the directory of pins.
     #[error("{} is not a directory that only root can write to", .path.display())]
     #[diagnostic(
         code(fairpace::kernel::untrusted),
@@ -249,16 +249,16 @@ pub enum Error {
     Bpffs {
         /// The path that failed.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         cause: io::Error,
     },
     /// A call into the kernel's BPF interface failed.
     #[error("{what}: {cause}{}", said(.log))]
     #[diagnostic(code(fairpace::kernel::bpf), help("`Features::probe` lists what this kernel can do"))]
     Bpf {
-        /// What was attempted.
+        /// Description of the attempted call.
         what: String,
-        /// What the kernel or libbpf said.
+        /// Error of the kernel or libbpf.
         cause: io::Error,
         /// The last lines that libbpf printed.
         log: String,
@@ -273,20 +273,20 @@ pub enum Error {
         )
     )]
     NotMoved {
-        /// Number of sockets.
+        /// Number of sockets that could not be moved.
         sockets: usize,
-        /// Their network namespace or process.
+        /// Network namespace or process of these sockets.
         of: String,
-        /// What the system said.
+        /// Error of the system.
         cause: io::Error,
     },
     /// A file of the system could not be read.
     #[error("{}: {cause}", .path.display())]
     #[diagnostic(code(fairpace::kernel::io))]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         cause: io::Error,
     },
     /// A socket's state does not have the size that the object declares.
@@ -298,9 +298,9 @@ pub enum Error {
     ForeignState {
         /// Kernel name of the algorithm.
         name: String,
-        /// Bytes expected.
+        /// Number of bytes expected.
         expected: usize,
-        /// Bytes found.
+        /// Number of bytes found.
         found: usize,
     },
 }
@@ -312,7 +312,7 @@ impl Error {
     }
 }
 
-/// libbpf-rs's error as one of std: its type is not part of this crate's interface.
+/// Returns libbpf-rs's error as an error of std: its type is not part of this crate's interface.
 pub(crate) fn system_error(error: libbpf_rs::Error) -> io::Error {
     let kind = match error.kind() {
         libbpf_rs::ErrorKind::NotFound => io::ErrorKind::NotFound,

@@ -1,4 +1,4 @@
-//! What this kernel can do, read from its own type information (BTF) rather than from its version. README.md
+//! Features of this kernel, read from its own type information (BTF) rather than from its version. README.md
 //! lists all differences between kernels and the files that handle them.
 
 use std::fs;
@@ -16,20 +16,20 @@ use crate::{Error, bpffs, btf, log, object, storage, tcp_iterator};
 /// are not skipped when an interrupt finds one running (6.1).
 const FLOOR: (u32, u32) = (6, 1);
 
-/// Capabilities that loading a struct_ops program takes, with their numbers in linux/capability.h.
+/// Capabilities that loading a struct_ops program requires, with their numbers in linux/capability.h.
 const CAPABILITIES: [(&str, u32); 3] = [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("CAP_NET_ADMIN", 12)];
-/// The capability that has all of these, by its number.
+/// Number of the capability that includes these capabilities.
 const CAP_SYS_ADMIN: u32 = 21;
 const STATUS: &str = "/proc/self/status";
 
-/// What a kernel can do: the checks, and the choices that loading makes.
+/// Features of a kernel: the checks, and the choices that loading makes.
 #[derive(Debug, Clone)]
 pub struct Features {
-    /// `uname -r`.
+    /// Release of the kernel: `uname -r`.
     pub release: String,
     /// All checks, the basic ones first.
     pub checks: Vec<Check>,
-    /// The first of the checks that shows that this kernel cannot load anything.
+    /// The first check that shows that this kernel cannot load anything.
     unsupported: Option<Check>,
     pub(crate) interface: Interface,
     missing_capabilities: Vec<&'static str>,
@@ -40,22 +40,24 @@ pub struct Features {
 /// The kernel's version of tcp_congestion_ops.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Interface {
-    /// `cong_control` takes (sk, ack, flag, rs), since 6.10, instead of (sk, rs).
+    /// True if `cong_control` takes (sk, ack, flag, rs), since 6.10, instead of (sk, rs).
     pub(crate) control_has_flag: bool,
-    /// `cwnd_event_tx_start` exists, since 7.1.
+    /// True if `cwnd_event_tx_start` exists, since 7.1.
     pub(crate) has_tx_start: bool,
-    /// struct_ops maps register through links, since 6.4; since then `tcp_sock.app_limited` is writable, too.
+    /// True if struct_ops maps register through links, since 6.4; since then `tcp_sock.app_limited` is
+    /// writable, too.
     pub(crate) has_links: bool,
 }
 
 impl Features {
-    /// Checks the running kernel and this process's rights. It never fails: what is missing is in the checks.
+    /// Checks the running kernel and this process's rights. It never fails: missing features are in the
+    /// checks.
     pub fn probe() -> Features {
         Features::probe_at(Path::new(VMLINUX), Path::new(STATUS))
     }
 
-    /// The same with other files for the kernel's BTF and for the process's status, which holds its
-    /// capabilities: for a kernel that is not running, and for tests.
+    /// Checks a kernel by other files for its BTF and for the process's status, which holds its capabilities:
+    /// for a kernel that is not running, and for tests.
     pub fn probe_at(btf: &Path, status: &Path) -> Features {
         let release = release();
         let mut features = Features {
@@ -77,23 +79,23 @@ impl Features {
         features
     }
 
-    /// Whether an algorithm leaves the kernel with the process that loaded it, even if that is killed: since
-    /// 6.4.
+    /// Does an algorithm leave the kernel with the process that loaded it, even if the process is killed? It
+    /// does since 6.4.
     pub fn has_links(&self) -> bool {
         self.interface.has_links
     }
 
-    /// Whether this kernel runs no BPF program while a thread of process 1 runs. A hook that it skips returns
-    /// what happened to be on the kernel's stack: a cwnd or an ssthresh that no algorithm has set.
+    /// Does this kernel run no BPF program while a thread of process 1 runs? A hook that it skips returns a
+    /// value that happened to be on the kernel's stack: a cwnd or an ssthresh that no algorithm has set.
     /// `docs/notes/skipped-programs.md` has the evidence.
     pub fn skips_programs(&self) -> bool {
         self.skips_programs
     }
 
-    /// Whether the listed algorithms can be loaded.
+    /// Checks that the listed algorithms can be loaded.
     ///
     /// # Errors
-    /// The first thing that is missing, with the remedy.
+    /// The first missing feature, with the remedy.
     pub fn require(&self) -> Result<(), Error> {
         if let Err(why) = object::built() {
             return Err(Error::NotBuilt { why });
@@ -101,11 +103,11 @@ impl Features {
         self.require_kernel()
     }
 
-    /// Whether this process can load into this kernel: all but the embedded objects, which an object of a
-    /// user does not need.
+    /// Checks that this process can load into this kernel: all checks but that of the embedded objects, which
+    /// an object of a user does not need.
     ///
     /// # Errors
-    /// The first thing that is missing, with the remedy.
+    /// The first missing feature, with the remedy.
     pub fn require_kernel(&self) -> Result<(), Error> {
         if !self.missing_capabilities.is_empty() {
             return Err(Error::NotPermitted { missing: self.missing_capabilities.clone() });
@@ -183,7 +185,7 @@ fn built() -> Check {
     }
 }
 
-/// `uname -r`.
+/// Returns the release of the kernel: `uname -r`.
 pub(crate) fn release() -> String {
     nix::sys::utsname::uname()
         .map(|u| u.release().to_string_lossy().into_owned())
@@ -211,8 +213,8 @@ fn rights(missing: &[&'static str]) -> Check {
     topic.missing(format!("lacks {}", missing.join(", ")), remedy)
 }
 
-/// Listing the kernel's BPF objects needs CAP_SYS_ADMIN outside of any user namespace; without it the kernel
-/// reports none.
+/// Checks that this process can list the kernel's BPF objects. This needs CAP_SYS_ADMIN outside of any user
+/// namespace; without it the kernel reports no objects.
 pub(crate) fn require_walk() -> Result<(), Error> {
     if effective_capabilities(Path::new(STATUS)) >> CAP_SYS_ADMIN & 1 == 0 {
         return Err(Error::NotPermitted { missing: vec!["CAP_SYS_ADMIN"] });
@@ -223,7 +225,7 @@ pub(crate) fn require_walk() -> Result<(), Error> {
     Ok(())
 }
 
-/// What root of a user namespace lacks: its capabilities count within the namespace only.
+/// Name of the rights that root of a user namespace lacks: its capabilities count within the namespace only.
 const ROOT_OF_THE_HOST: &str = "the rights of root outside of any user namespace (rootless container)";
 /// Inode of the first user namespace: PROC_USER_INIT_INO (include/linux/proc_ns.h).
 const FIRST_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
@@ -232,10 +234,10 @@ fn is_in_user_namespace() -> bool {
     fs::metadata("/proc/self/ns/user").is_ok_and(|namespace| namespace.ino() != FIRST_USER_NAMESPACE)
 }
 
-/// Where the running kernel describes its types.
+/// Path of the type information of the running kernel.
 const VMLINUX: &str = "/sys/kernel/btf/vmlinux";
 
-/// The types of the running kernel. What libbpf prints about a failure is in the error.
+/// Returns the types of the running kernel. Messages of libbpf about a failure are in the error.
 pub(crate) fn kernel_btf() -> Result<Btf<'static>, Error> {
     // opened first: the system's error says more than libbpf's
     let no_btf = |cause| Error::NoBtf { path: VMLINUX.into(), cause };
@@ -244,14 +246,14 @@ pub(crate) fn kernel_btf() -> Result<Btf<'static>, Error> {
     parsed.map_err(|error| no_btf(io::Error::new(io::ErrorKind::InvalidData, error.to_string())))
 }
 
-/// The capabilities in a process's status file; none if it cannot be read.
+/// Returns the capabilities in a process's status file; none if it cannot be read.
 fn effective_capabilities(status: &Path) -> u64 {
     let text = fs::read_to_string(status).unwrap_or_default();
     let effective = text.lines().find_map(|line| line.strip_prefix("CapEff:"));
     effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// What this process lacks for loading.
+/// Returns the rights that this process lacks for loading.
 fn missing_rights(status: &Path) -> Vec<&'static str> {
     let missing = missing_capabilities(status);
     if missing.is_empty() && is_in_user_namespace() { vec![ROOT_OF_THE_HOST] } else { missing }
@@ -281,7 +283,8 @@ const STOCK_MEMBERS: &str = "ssthresh cong_avoid set_state cwnd_event cwnd_event
                              pkts_acked min_tso_segs cong_control undo_cwnd sndbuf_expand get_info name \
                              owner list key flags init release";
 
-/// Kernels with Google's BBRv3, such as XanMod's and CachyOS's, have tso_segs in the place of min_tso_segs.
+/// Checks for patches: kernels with Google's BBRv3, such as XanMod's and CachyOS's, have tso_segs in the
+/// place of min_tso_segs.
 fn patches(members: &[String]) -> Check {
     let topic = Topic(
         "patches",

@@ -7,10 +7,10 @@ use libbpf_rs::{Iter, IterOpts, Link, Object, ObjectBuilder, OpenObject, Program
 use crate::object::{bad_object, tool};
 use crate::{Error, Features, log};
 
-/// The embedded object.
+/// Name of the embedded object.
 const OBJECT: &str = "socket_iterators";
 
-/// One of its programs, in the kernel.
+/// A program of the object, in the kernel.
 #[derive(Debug)]
 pub(crate) struct Iterator {
     object: Object,
@@ -18,7 +18,7 @@ pub(crate) struct Iterator {
 }
 
 impl Iterator {
-    /// Loads it. `configure` sets the object's constants before.
+    /// Loads an iterator. `configure` sets the object's constants before.
     pub(crate) fn load(
         program: &'static str,
         configure: impl FnOnce(&mut OpenObject) -> Result<(), Error>,
@@ -43,7 +43,7 @@ impl Iterator {
         }
     }
 
-    /// Attaches it, such as to a map, for [`read`].
+    /// Attaches the iterator, such as to a map, for [`read`].
     pub(crate) fn attach(
         &self,
         attach: impl FnOnce(&ProgramMut<'_>) -> libbpf_rs::Result<Link>,
@@ -53,7 +53,7 @@ impl Iterator {
             .map_err(Error::bpf(format!("{OBJECT}: attaching {}", self.program)))
     }
 
-    /// Attaches it to nothing: it visits what its kind visits.
+    /// Attaches the iterator without a target: it visits all items of its kind.
     pub(crate) fn attach_to_all(&self) -> Result<Link, Error> {
         self.attach(|program| program.attach_iter_with_opts(IterOpts::None))
     }
@@ -68,7 +68,7 @@ pub(crate) fn configure(open: &mut OpenObject, config: &[u8]) -> Result<(), Erro
     Ok(())
 }
 
-/// Runs an iterator once: its records of this size. One that is cut off is left out.
+/// Runs an iterator once and returns its records of this size. A record that is cut off is left out.
 pub(crate) fn read<const BYTES: usize>(link: &Link) -> Result<Vec<[u8; BYTES]>, Error> {
     let what = || format!("{OBJECT}: reading");
     let io_error = |cause: io::Error| Error::Bpf { what: what(), cause, log: String::new() };
@@ -77,7 +77,7 @@ pub(crate) fn read<const BYTES: usize>(link: &Link) -> Result<Vec<[u8; BYTES]>, 
     Ok(bytes.as_chunks::<BYTES>().0.to_vec())
 }
 
-/// A field of a record, in this machine's byte order.
+/// Returns a field of a record, in this machine's byte order.
 pub(crate) fn field<const BYTES: usize>(record: &[u8], at: usize) -> [u8; BYTES] {
     record.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; BYTES])
 }

@@ -1,9 +1,9 @@
 //! Loads congestion control algorithms into the running Linux kernel as eBPF struct_ops: no module, no patch,
 //! no reboot.
 //!
-//! [`Features::probe`] checks what this kernel can do. [`load`] puts a listed algorithm in, so that any
-//! socket can select it by name; [`load_object`] does that with an object that you compiled yourself.
-//! [`list`] reads from the kernel what is loaded, [`unload`] takes it out, also while sockets use it, and
+//! [`Features::probe`] checks the features of this kernel. [`load`] loads a listed algorithm, so that any
+//! socket can select it by name; [`load_object`] loads an object that you compiled yourself. [`list`] reads
+//! from the kernel the loaded algorithms, [`unload`] unloads an algorithm, also while sockets use it, and
 //! [`Loaded::observe`] reads one socket's state.
 //!
 //! ```no_run

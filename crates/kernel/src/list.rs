@@ -1,4 +1,4 @@
-//! Lists what is loaded, as the kernel reports it, and unloads it.
+//! Lists the loaded algorithms, as the kernel reports them, and unloads them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,45 +13,45 @@ use crate::bpffs::{self, Lock};
 use crate::transaction::{self, Change, Kind};
 use crate::{Error, Holder, btf, features, names};
 
-/// What the kernel names of all algorithms that this library loads begin with.
+/// Prefix of the kernel names of all algorithms that this library loads.
 const OURS: &str = "fp_";
-/// The first field of a registered struct_ops' value: enum bpf_struct_ops_state. Registered without a link.
+/// State of a registered struct_ops without a link: enum bpf_struct_ops_state, the first field of its value.
 const STATE_INUSE: u32 = 1;
-/// Where `struct cc_config` of cc/bpf/object.bpf.c has the parameters: behind two words.
+/// Offset of the parameters in `struct cc_config` of cc/bpf/object.bpf.c: behind two words.
 const PARAMETERS_AT: usize = 8;
 
 /// A congestion control in the kernel that is a BPF struct_ops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The name by which sockets select it.
+    /// The name by which sockets select the algorithm.
     pub name: String,
-    /// The listed algorithm, by the name of its struct_ops map; `None` for any other.
+    /// The listed algorithm, by the name of its struct_ops map; `None` for any other algorithm.
     pub algorithm: Option<Algorithm>,
-    /// Its state.
+    /// The state of the algorithm.
     pub status: Status,
-    /// Id of its struct_ops map.
+    /// Id of the algorithm's struct_ops map.
     pub map_id: u32,
 }
 
 /// The state of a BPF congestion control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// Sockets can select it; it stays until [`unload`].
+    /// Sockets can select the algorithm; it stays until [`unload`].
     Pinned(PathBuf),
-    /// Sockets can select it as long as the process that loaded it lives, or as a pin exists that this mount
-    /// namespace does not show.
+    /// Sockets can select the algorithm as long as the process that loaded it lives, or as a pin exists that
+    /// this mount namespace does not show.
     Held {
-        /// Id of the link.
+        /// Id of the algorithm's link.
         link_id: u32,
     },
-    /// Sockets can select it; a kernel before 6.4 cannot tell whether a process stands behind it. It stays
-    /// until that process, or [`unload`], takes it out.
+    /// Sockets can select the algorithm; a kernel before 6.4 does not know its process. It stays until that
+    /// process, or [`unload`], unregisters it.
     Registered,
-    /// Unloaded: no socket can select it, but some still use it until they close.
+    /// The algorithm is unloaded: no socket can select it, but some still use it until they close.
     Draining,
 }
 
-/// All congestion controls that are BPF struct_ops, by name.
+/// Returns all congestion controls that are BPF struct_ops, by name.
 ///
 /// # Errors
 /// No BTF, or no CAP_SYS_ADMIN outside of any user namespace, which a walk through all BPF objects needs.
@@ -64,7 +64,8 @@ pub fn list() -> Result<Vec<Entry>, Error> {
     list_now()
 }
 
-/// The same without a lock: for a caller that has it, or that only wants to know what holds a name.
+/// Returns all congestion controls without a lock: for a caller that has the lock, or that only needs the
+/// holder of a name.
 pub(crate) fn list_now() -> Result<Vec<Entry>, Error> {
     let Some(layout) = Layout::of_kernel()? else { return Ok(Vec::new()) };
     let offered = names::available()?;
@@ -99,8 +100,9 @@ pub(crate) fn list_now() -> Result<Vec<Entry>, Error> {
     Ok(entries)
 }
 
-/// libbpf-rs ends a walk at any error, without a word. A name of ours that the kernel offered before the walk
-/// and still offers has an object that the walk must have met.
+/// Checks that a walk was complete: libbpf-rs ends a walk at any error, without a message. A name of this
+/// library that the kernel offered before the walk and still offers has an object that the walk must have
+/// met.
 fn check_complete(entries: &[Entry], offered: &[String]) -> Result<(), Error> {
     let is_unseen = |name: &&String| name.starts_with(OURS) && !entries.iter().any(|e| e.name == **name);
     let unseen: Vec<&String> = offered.iter().filter(is_unseen).collect();
@@ -112,11 +114,11 @@ fn check_complete(entries: &[Entry], offered: &[String]) -> Result<(), Error> {
     })
 }
 
-/// The parameters that a loaded algorithm has, as C holds them (`Params::as_bytes`). `None`: it was loaded by
-/// a version that keeps them elsewhere, or is gone since.
+/// Returns the parameters that a loaded algorithm has, as C holds them (`Params::as_bytes`). `None`: the
+/// algorithm was loaded by a version that keeps them elsewhere, or is no longer loaded.
 ///
 /// # Errors
-/// The kernel does not let its map be read.
+/// The kernel does not let the algorithm's map be read.
 pub fn parameters(entry: &Entry) -> Result<Option<Vec<u8>>, Error> {
     let is_config = |map: &MapInfo| map.name.to_string_lossy().ends_with(".config");
     let Some(map) = sibling(entry, is_config)? else { return Ok(None) };
@@ -125,7 +127,8 @@ pub fn parameters(entry: &Entry) -> Result<Option<Vec<u8>>, Error> {
     Ok(value.and_then(|value| value.get(PARAMETERS_AT..).map(<[u8]>::to_vec)))
 }
 
-/// Another map of the same object: it was loaded with the same types (BTF). `None`: it is gone since.
+/// Returns another map of the same object, which was loaded with the same types (BTF). `None`: there is no
+/// such map any more.
 pub(crate) fn sibling(entry: &Entry, wanted: impl Fn(&MapInfo) -> bool) -> Result<Option<MapHandle>, Error> {
     let all: Vec<MapInfo> = MapInfoIter::default().collect();
     let Some(own) = all.iter().find(|map| map.id == entry.map_id && map.btf_id != 0) else { return Ok(None) };
@@ -137,24 +140,25 @@ pub(crate) fn sibling(entry: &Entry, wanted: impl Fn(&MapInfo) -> bool) -> Resul
     }
 }
 
-/// Takes an algorithm out of the kernel. Sockets that use it go on using it until they close. `name` is the
+/// Unloads an algorithm from the kernel. Sockets that use it go on using it until they close. `name` is the
 /// kernel's name, or an algorithm's.
 ///
 /// # Errors
-/// Nothing of this name is loaded, or it was not loaded to stay ([`crate::LoadOptions::pin`]).
+/// No algorithm of this name is loaded, or it was not loaded to stay ([`crate::LoadOptions::pin`]).
 pub fn unload(name: &str) -> Result<(), Error> {
     unload_all(&[name], &|| false)
 }
 
-/// Takes several algorithms out of the kernel, all or none of them, also if the process is killed meanwhile:
-/// the next operation completes it or takes it back ([`crate::repair`]). Before Linux 6.4, which has no links
-/// for struct_ops, a killed process leaves those that it had not reached.
+/// Unloads several algorithms from the kernel, all or none of them, also if the process is killed meanwhile:
+/// the next operation completes or undoes the unload ([`crate::repair`]). Before Linux 6.4, which has no
+/// links for struct_ops, a killed process leaves the algorithms that it had not reached.
 ///
-/// `stop` is asked while another process holds the lock.
+/// `stop` is called while another process holds the lock.
 ///
 /// # Errors
-/// As [`unload`], for the first name that cannot be unloaded, and [`Error::Interrupted`] if `stop` returned
-/// true: then nothing is unloaded. [`Error::StillThere`]: all are, and the kernel still offers one of them.
+/// The errors of [`unload`], for the first name that cannot be unloaded, and [`Error::Interrupted`] if `stop`
+/// returned true: then nothing is unloaded. [`Error::StillThere`]: all algorithms are unloaded, and the
+/// kernel still offers one of them.
 pub fn unload_all(names: &[&str], stop: &dyn Fn() -> bool) -> Result<(), Error> {
     features::require_walk()?;
     let lock = Lock::take_unless(stop)?;
@@ -183,7 +187,7 @@ pub fn unload_all(names: &[&str], stop: &dyn Fn() -> bool) -> Result<(), Error> 
     chosen.iter().try_for_each(|entry| names::wait_until_gone(&entry.name))
 }
 
-/// The loaded algorithm of this name, if it can be unloaded.
+/// Returns the loaded algorithm of this name, if it can be unloaded.
 fn find<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, Error> {
     let live = || entries.iter().filter(|e| e.status != Status::Draining);
     let found = live().find(|e| e.name == name).or_else(|| {
@@ -212,21 +216,21 @@ impl Entry {
     }
 }
 
-/// What holds a name that the kernel offers.
+/// Returns the holder of a name that the kernel offers.
 pub(crate) fn holder(name: &str) -> Holder {
     let Ok(entries) = features::require_walk().and_then(|()| list_now()) else { return Holder::Unknown };
     let entry = entries.into_iter().find(|e| e.name == name && e.status != Status::Draining);
     entry.map_or(Holder::Kernel, |e| e.holder())
 }
 
-/// Before links (6.4): deleting the map's only element unregisters.
+/// Unregisters an algorithm on a kernel before links (6.4): deletes the map's only element.
 fn unregister(entry: &Entry) -> Result<(), Error> {
     let what = || format!("unregistering {}", entry.name);
     let map = MapHandle::from_map_id(entry.map_id).map_err(Error::bpf(what()))?;
     map.delete(&0u32.to_ne_bytes()).map_err(Error::bpf(what()))
 }
 
-/// Path of each pinned link by its id.
+/// Returns the path of each pinned link by its id.
 fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
     let mut links = BTreeMap::new();
     for name in bpffs::pins("")? {
@@ -239,8 +243,8 @@ fn pinned_links() -> Result<BTreeMap<u32, PathBuf>, Error> {
     Ok(links)
 }
 
-/// An object's struct_ops map keeps the algorithm's kernel name whatever the suffix; a name with one does not
-/// tell: `fp_bbr1_drain` could be bbr1.
+/// Returns the listed algorithm of a struct_ops map, which keeps the algorithm's kernel name whatever the
+/// suffix. A name with a suffix is ambiguous: `fp_bbr1_drain` could be bbr1.
 fn algorithm_of(map: &OsStr) -> Option<Algorithm> {
     // also a header of the user, if this process has loaded it
     let algorithm = Algorithm::by_name(map.to_str()?.strip_prefix(OURS)?).ok()?;
@@ -251,7 +255,7 @@ fn value(map: &MapHandle) -> Option<Vec<u8>> {
     map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok()?
 }
 
-/// Where name and state are in the value of a struct_ops map of this kernel.
+/// Offsets of name and state in the value of a struct_ops map of this kernel.
 struct Layout {
     type_id: u32,
     state_at: usize,
@@ -259,7 +263,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// `None`: this kernel has no congestion controls in BPF.
+    /// Reads the layout of this kernel. `None`: it has no congestion controls in BPF.
     fn of_kernel() -> Result<Option<Layout>, Error> {
         let kernel = features::kernel_btf()?;
         let value = "bpf_struct_ops_tcp_congestion_ops";
@@ -289,8 +293,8 @@ impl Layout {
     }
 }
 
-/// Names of the loaded sock_ops programs, of whomever they are: such a program may select the congestion
-/// control of sockets.
+/// Returns the names of all loaded sock_ops programs, whoever loaded them: such a program may select the
+/// congestion control of sockets.
 ///
 /// # Errors
 /// This process may not list the kernel's BPF objects.

@@ -15,27 +15,27 @@ use crate::object::bad_object;
 use crate::transaction::{self, Change, Kind};
 use crate::{Error, Features, Object, log, names};
 
-/// How to load.
+/// Options for loading.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
-    /// Appended to the kernel name (`fp_bbq` and `_a` give `fp_bbq_a`), so that several settings of one
+    /// Suffix of the kernel name (`fp_bbq` and `_a` give `fp_bbq_a`), so that several settings of one
     /// algorithm, or several runs, can be in the kernel at once. The whole name has at most 15 characters: a
     /// long kernel name is shortened for the suffix (`fp_nyu_latency` and `_run1` give `fp_nyu_lat_run1`),
     /// which may have 8.
     pub suffix: String,
-    /// Pin it, so that it outlives the process. Otherwise it leaves the kernel with [`Loaded`], however the
-    /// process ends.
+    /// True if the algorithm is pinned, so that it outlives the process. Otherwise it leaves the kernel with
+    /// [`Loaded`], however the process ends.
     pub pin: bool,
 }
 
 impl LoadOptions {
-    /// Not pinned, and under a name that nothing else in the kernel has, in this process or another one: a
-    /// suffix of a dot, the process id and a number.
+    /// Returns options without a pin, and with a name that no other algorithm in the kernel has, in this
+    /// process or another one: a suffix of a dot, the process id and a number.
     pub fn unique() -> LoadOptions {
         LoadOptions { suffix: names::unique_suffix(), pin: false }
     }
 
-    /// The name in the kernel that an algorithm has with this suffix.
+    /// Returns the kernel name of an algorithm with this suffix.
     pub fn kernel_name(&self, algorithm: Algorithm) -> String {
         names::with_suffix(algorithm.kernel_name(), &self.suffix)
     }
@@ -54,17 +54,17 @@ pub struct Loaded {
     registration: Registration,
 }
 
-/// What keeps an algorithm registered.
+/// The object that keeps an algorithm registered.
 #[derive(Debug)]
 enum Registration {
     /// A link: unregisters when its last descriptor and pin are gone, however the process ends.
     Link { link: Link },
-    /// Before 6.4, the map itself: registered until its element is deleted.
+    /// A map, before 6.4: registered until its element is deleted.
     Map { map: MapHandle, until_dropped: bool },
 }
 
 impl Registration {
-    /// Pins the link. Before 6.4 there is none, and nothing to pin.
+    /// Pins the link. Before 6.4 there is no link to pin.
     fn pin(&mut self, path: &Path) -> Result<(), Error> {
         match self {
             Registration::Link { link } => {
@@ -74,7 +74,7 @@ impl Registration {
         }
     }
 
-    /// From now on it outlives this process.
+    /// Keeps the algorithm registered when this process ends.
     fn stay(&mut self) {
         if let Registration::Map { until_dropped, .. } = self {
             *until_dropped = false;
@@ -90,14 +90,15 @@ impl Drop for Registration {
     }
 }
 
-/// A program of a loaded algorithm: one hook.
+/// A program of a loaded algorithm: a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Name of the hook.
     pub name: String,
     /// The kernel's id of the program.
     pub id: u32,
-    /// Instructions that the verifier went through for it; 0 where the kernel (before 5.16) does not say.
+    /// Number of instructions that the verifier processed for the program; 0 where the kernel (before 5.16)
+    /// does not report it.
     pub verified_instructions: u32,
 }
 
@@ -127,24 +128,25 @@ pub fn load(params: &Params, options: &LoadOptions) -> Result<Loaded, Error> {
     load_object(&Object::listed(params)?, options)
 }
 
-/// Loads an object and registers it: an algorithm that [`Object::from_elf`] read, or a listed one.
+/// Loads an object and registers it: an algorithm that [`Object::from_elf`] read, or a listed algorithm.
 ///
 /// # Errors
-/// As [`load`].
+/// The errors of [`load`].
 pub fn load_object(object: &Object, options: &LoadOptions) -> Result<Loaded, Error> {
     let mut all = load_objects(std::slice::from_ref(object), options, &|| false)?;
     all.pop().ok_or_else(|| bad_object(&object.kernel_name, "everything"))
 }
 
-/// Loads several objects and registers them, all or none of them. If they are pinned, that holds also when
-/// the process is killed meanwhile: the next operation completes the load or takes it back
-/// ([`crate::repair`]). Before Linux 6.4, which has no links for struct_ops, a killed process leaves those
-/// that it had registered.
+/// Loads several objects and registers them, all or none of them. If they are pinned, this holds also when
+/// the process is killed meanwhile: the next operation completes or undoes the load ([`crate::repair`]).
+/// Before Linux 6.4, which has no links for struct_ops, a killed process leaves the objects that it had
+/// registered.
 ///
-/// `stop` is asked before each object; if it returns true, nothing is loaded.
+/// `stop` is called before each object; if it returns true, nothing is loaded.
 ///
 /// # Errors
-/// As [`load`], for the first object that cannot be loaded; [`Error::Interrupted`] if `stop` returned true.
+/// The errors of [`load`], for the first object that cannot be loaded; [`Error::Interrupted`] if `stop`
+/// returned true.
 pub fn load_objects(
     objects: &[Object],
     options: &LoadOptions,
@@ -180,31 +182,31 @@ pub fn load_objects(
     Ok(all)
 }
 
-/// What only tests ask of an object: `enum cc_testing` of cc/bpf/object.bpf.c.
+/// Behaviour of an object for tests: `enum cc_testing` of cc/bpf/object.bpf.c.
 #[cfg(feature = "testing")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Testing {
     /// Every allocation of a flow's state fails, so that the fallback runs.
     NoStorage = 1,
-    /// Decisions are applied whatever they are, and nothing is healed.
+    /// Decisions are applied without bounds, and no skipped value is corrected.
     NoClamps = 2,
-    /// Like a kernel that skips every fourth call of a hook that returns a value.
+    /// The object acts like a kernel that skips every fourth call of a hook that returns a value.
     Skips = 4,
-    /// The same, and nothing is healed.
+    /// The object skips like [`Testing::Skips`], and no skipped value is corrected.
     SkipsWithoutHeals = 6,
 }
 
-/// For tests: as [`load_object`], with an object that behaves differently.
+/// Loads an object that behaves differently, for tests.
 ///
 /// # Errors
-/// As [`load_object`].
+/// The errors of [`load_object`].
 #[cfg(feature = "testing")]
 pub fn load_testing(object: &Object, options: &LoadOptions, testing: Testing) -> Result<Loaded, Error> {
     load_and_register(object, options, testing as u32)
 }
 
-/// `testing`: `enum cc_testing` of cc/bpf/object.bpf.c.
+/// Loads an object and registers it. `testing`: `enum cc_testing` of cc/bpf/object.bpf.c.
 fn load_and_register(object: &Object, options: &LoadOptions, testing: u32) -> Result<Loaded, Error> {
     let features = Features::probe();
     features.require_kernel()?;
@@ -233,7 +235,7 @@ fn load_and_register(object: &Object, options: &LoadOptions, testing: u32) -> Re
 }
 
 impl Loaded {
-    /// The name by which sockets select it (TCP_CONGESTION).
+    /// The name by which sockets select the algorithm (TCP_CONGESTION).
     pub fn kernel_name(&self) -> &str {
         &self.name
     }
@@ -243,7 +245,7 @@ impl Loaded {
         self.algorithm
     }
 
-    /// Its programs, one per hook.
+    /// The algorithm's programs, one per hook.
     pub fn programs(&self) -> &[Program] {
         &self.programs
     }
@@ -289,7 +291,7 @@ fn programs(object: &libbpf_rs::Object) -> Result<Vec<Program>, Error> {
     loaded.map(|p| program(&p).map_err(Error::bpf(what))).collect()
 }
 
-/// By descriptor: walking the kernel's list, as libbpf-rs does, takes CAP_SYS_ADMIN.
+/// Returns a program by its descriptor: walking the kernel's list, as libbpf-rs does, requires CAP_SYS_ADMIN.
 fn program(program: &libbpf_rs::Program<'_>) -> libbpf_rs::Result<Program> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut bytes = size_of_val(&info) as u32;

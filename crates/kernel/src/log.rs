@@ -6,10 +6,11 @@ use libbpf_rs::{PrintLevel, set_print};
 
 use crate::Error;
 
-/// Lines of the verifier's log that an error shows: the complaint is at the end.
+/// Number of lines of the verifier's log that an error shows: the complaint is at the end.
 const LOG_LINES: usize = 25;
 
-/// libbpf prints through one function for the whole process: one caller at a time collects.
+/// Lock for libbpf's messages: libbpf prints through one function for the whole process, so one caller at a
+/// time collects.
 static COLLECTING: Mutex<()> = Mutex::new(());
 static PRINTED: Mutex<String> = Mutex::new(String::new());
 
@@ -19,7 +20,7 @@ fn collect(_: PrintLevel, line: String) {
     }
 }
 
-/// Runs `work` and returns its result with what libbpf printed meanwhile.
+/// Runs `work` and returns its result with the messages that libbpf printed meanwhile.
 pub(crate) fn with_log<T>(work: impl FnOnce() -> T) -> (T, String) {
     let _one = COLLECTING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let before = set_print(Some((PrintLevel::Warn, collect)));
@@ -34,7 +35,7 @@ fn last_lines(log: &str) -> String {
     lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
 }
 
-/// Classifies a failure: libbpf's log distinguishes a refusal by the verifier from everything else.
+/// Classifies a failure: libbpf's log distinguishes a refusal by the verifier from other failures.
 pub(crate) fn explain(error: Error, log: &str, name: &str, listed: bool, release: &str) -> Error {
     let Error::Bpf { what, cause, .. } = error else { return error };
     if log.contains("BEGIN PROG LOAD LOG") {

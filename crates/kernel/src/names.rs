@@ -9,23 +9,25 @@ use crate::Error;
 
 /// Longest name of a congestion control: TCP_CA_NAME_MAX (include/net/tcp.h) less its final zero.
 const NAME_MAX: usize = 15;
-/// Least part of the algorithm's kernel name that stays before a suffix: `fp_` and four letters.
+/// Least length of the part of the algorithm's kernel name that stays before a suffix: `fp_` and four
+/// letters.
 const STEM_LEAST: usize = 7;
 /// Radix of the numbers in a unique suffix: digits and small letters.
 const RADIX: u32 = 36;
-/// Unique suffixes of one process: two digits.
+/// Number of unique suffixes of a process: two digits.
 const PER_PROCESS: u32 = RADIX * RADIX;
-/// Limit for the kernel to unregister a name, which it does in a work queue.
+/// Time limit for the kernel to unregister a name, which it does in a work queue.
 const UNREGISTER_LIMIT: Duration = Duration::from_secs(2);
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// A kernel name with a suffix, shortened to leave room for it.
+/// Returns a kernel name with a suffix, shortened to leave room for it.
 pub(crate) fn with_suffix(kernel_name: &str, suffix: &str) -> String {
     let stem = NAME_MAX.saturating_sub(suffix.len()).max(STEM_LEAST);
     format!("{}{suffix}", kernel_name.get(..stem).unwrap_or(kernel_name))
 }
 
-/// A suffix that no name in the kernel has now and that no other call gets, in this process or another one.
+/// Returns a suffix that no name in the kernel has now and that no other call gets, in this process or
+/// another one.
 pub(crate) fn unique_suffix() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let taken = available().unwrap_or_default();
@@ -39,8 +41,8 @@ pub(crate) fn unique_suffix() -> String {
     suffix
 }
 
-/// A dot, which no algorithm's name has, the process id and two digits: at most 8 characters, since a process
-/// id is at most 2^22.
+/// Returns a suffix of a dot, which no algorithm's name has, the process id and two digits: at most 8
+/// characters, since a process id is at most 2^22.
 fn suffix_of(process: u32, number: u32) -> String {
     let digit = |n: u32| char::from_digit(n % RADIX, RADIX).expect("less than the radix");
     let mut digits = vec![digit(number), digit(number / RADIX)];
@@ -65,7 +67,7 @@ pub(crate) fn wait_until_gone(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether Linux accepts the name, and for a pin the BPF file system, which reserves the dot.
+/// Checks that Linux accepts the name, and for a pin that the BPF file system does, which reserves the dot.
 pub(crate) fn check(name: &str, pin: bool) -> Result<(), Error> {
     let may_hold = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || (b == b'.' && !pin);
     if name.len() > NAME_MAX || !name.bytes().all(may_hold) {
@@ -74,7 +76,7 @@ pub(crate) fn check(name: &str, pin: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// The names that sockets can select now.
+/// Returns the names that sockets can select now.
 pub(crate) fn available() -> Result<Vec<String>, Error> {
     let text = fs::read_to_string(AVAILABLE).map_err(|cause| Error::Io { path: AVAILABLE.into(), cause })?;
     Ok(text.split_whitespace().map(str::to_owned).collect())

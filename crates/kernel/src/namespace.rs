@@ -1,5 +1,5 @@
-//! The network namespaces of this machine. Each has a default congestion control of its own; what is loaded
-//! is offered in all of them.
+//! The network namespaces of this machine. Each namespace has a default congestion control of its own; loaded
+//! algorithms are offered in all namespaces.
 //!
 //! The kernel has no list of them. One lives as long as a thread is in it, a mount shows it, or a descriptor
 //! leads to it: one of the namespace itself, of a socket, of a TUN device.
@@ -23,22 +23,22 @@ use crate::descriptors::{
 };
 
 const OWN: &str = "/proc/self/ns/net";
-/// Times that sockets are looked for whose network namespace is not known: it can be made, and be gone,
-/// meanwhile.
+/// Number of passes in which sockets are searched for whose network namespace is not known: a namespace can
+/// appear and disappear meanwhile.
 const PASSES: usize = 3;
 
 /// A network namespace, open as long as the value lives.
 #[derive(Debug)]
 pub struct Namespace {
-    /// Its inode, which names it as long as it exists.
+    /// Inode of the namespace, which names it as long as it exists.
     pub inode: u32,
-    /// Where it was found: where it is mounted, a process or thread that is in it, or a descriptor.
+    /// Path at which the namespace was found: its mount, a process or thread that is in it, or a descriptor.
     pub found_at: PathBuf,
     file: File,
 }
 
 impl Namespace {
-    /// The one of this process.
+    /// Returns the network namespace of this process.
     ///
     /// # Errors
     /// There is no `/proc`.
@@ -46,10 +46,10 @@ impl Namespace {
         Namespace::at(Path::new(OWN)).map_err(|cause| Error::Io { path: OWN.into(), cause })
     }
 
-    /// The one that a file leads to, such as `/run/netns/NAME` or `/proc/PID/ns/net`.
+    /// Returns the network namespace that a file leads to, such as `/run/netns/NAME` or `/proc/PID/ns/net`.
     ///
     /// # Errors
-    /// It cannot be opened, or is not a file of a namespace.
+    /// The file cannot be opened, or is not a file of a namespace.
     pub fn at(path: &Path) -> io::Result<Namespace> {
         Namespace::from_file(File::open(path)?, path.to_owned())
     }
@@ -63,10 +63,10 @@ impl Namespace {
         Ok(Namespace { inode, found_at, file })
     }
 
-    /// Does something in it, in a thread that ends with the work.
+    /// Runs `work` in the namespace, in a thread that ends with the work.
     ///
     /// # Errors
-    /// This process may not enter it: that takes CAP_SYS_ADMIN there and here.
+    /// This process may not enter the namespace: this requires CAP_SYS_ADMIN there and here.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
         let inside = || {
             setns(&self.file, CloneFlags::CLONE_NEWNET)
@@ -77,7 +77,7 @@ impl Namespace {
     }
 }
 
-/// For people: by the process that leads to it, or by its path.
+/// Shows the process that leads to the namespace, or its path.
 impl fmt::Display for Namespace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.found_at;
@@ -100,14 +100,15 @@ impl fmt::Display for Namespace {
     }
 }
 
-/// The network namespaces of this machine, and what may have others.
+/// The network namespaces of this machine, and the places that may have others.
 #[derive(Debug, Default)]
 pub struct Namespaces {
-    /// Those that were found, the one of this process first.
+    /// The namespaces that were found, first that of this process.
     pub found: Vec<Namespace>,
-    /// Those that exist and cannot be opened, each with the reason.
+    /// The namespaces that exist and cannot be opened, each with the reason.
     pub closed: Vec<String>,
-    /// What could not be looked at, with the reason: what only this leads to is not found.
+    /// The places that could not be searched, with the reason: a namespace that only they lead to is not
+    /// found.
     pub unseen: Vec<String>,
 }
 
@@ -138,7 +139,7 @@ impl Namespaces {
         }
     }
 
-    /// Adds that of a link of `/proc`, and reads it only if it is not known.
+    /// Adds the namespace of a link of `/proc`, and opens it only if it is not known.
     fn add_link(&mut self, path: &Path) -> io::Result<()> {
         let link = fs::read_link(path)?;
         if link.to_str().and_then(namespace_inode).is_some_and(|inode| !self.knows(inode)) {
@@ -147,8 +148,8 @@ impl Namespaces {
         Ok(())
     }
 
-    /// Adds those that are mounted where a process sees them, as `ip netns` and container engines do. `root`:
-    /// the root of that process, if it is not the own one.
+    /// Adds the namespaces that are mounted where a process sees them, as `ip netns` and container engines
+    /// do. `root`: the root of that process, if it is not the root of this process.
     fn add_mounted(&mut self, process: &Path, root: Option<&Path>) {
         let mounts = fs::read(process.join("mountinfo")).unwrap_or_default();
         for place in mounts.split(|&byte| byte == b'\n').filter_map(mounted_namespace) {
@@ -206,7 +207,7 @@ impl Namespaces {
         self.add_those_of_sockets(open);
     }
 
-    /// Only of a socket whose network namespace is not known a copy is taken.
+    /// Adds the namespaces of sockets. A socket is copied only if its network namespace is not known.
     fn add_those_of_sockets(&mut self, open: Vec<Descriptor>) {
         if let Err(error) = self.try_sockets(open) {
             self.unseen.push(format!("the sockets of processes: {error}"));
@@ -264,14 +265,14 @@ impl Namespaces {
     }
 }
 
-/// The network namespace that a socket or a TUN device keeps. `None`: it is closed since.
+/// Returns the network namespace that a socket or a TUN device keeps. `None`: the descriptor has been closed.
 fn keeper(descriptor: &Descriptor) -> io::Result<Option<Namespace>> {
     let Some(taken) = descriptor.take()? else { return Ok(None) };
     Namespace::from_file(namespace_of(&taken)?, descriptor.path()).map(Some)
 }
 
-/// Where a line of `mountinfo` has a network namespace: proc_pid_mountinfo(5). Bytes such as a space are
-/// there as `\040`.
+/// Returns the path of a network namespace in a line of `mountinfo`: proc_pid_mountinfo(5). Bytes such as a
+/// space are written as `\040`.
 fn mounted_namespace(line: &[u8]) -> Option<PathBuf> {
     let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
     let [_, _, _, root, place, ..] = words[..] else { return None };

@@ -1,4 +1,4 @@
-//! Compiled algorithms: the embedded ones, and those that a user compiled.
+//! Compiled algorithms: the embedded algorithms, and algorithms that a user compiled.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -16,23 +16,23 @@ include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 pub(crate) const VIEW_AT: usize = 16;
 pub(crate) const STATE_AT: usize = VIEW_AT + size_of::<View>() + size_of::<Decision>();
 
-/// The units that end the name of a parameter in C and that users write with the value instead.
+/// Units at the end of a parameter's name in C, which users write with the value instead.
 const UNITS: [&str; 2] = ["_us", "_Bps"];
 
-/// Name and ELF bytes of each embedded object, or why there are none.
+/// Returns name and ELF bytes of each embedded object, or the reason why there are none.
 pub(crate) fn built() -> Result<&'static [(&'static str, &'static [u8])], &'static str> {
     OBJECTS
 }
 
-/// ELF bytes of an embedded object that is no algorithm.
+/// Returns the ELF bytes of an embedded object that is no algorithm.
 pub(crate) fn tool(name: &'static str) -> Result<&'static [u8], Error> {
     let tools = TOOLS.map_err(|why| Error::NotBuilt { why })?;
     let found = tools.iter().find(|(tool, _)| *tool == name);
     found.map(|(_, elf)| *elf).ok_or_else(|| bad_object(name, "all of its code"))
 }
 
-/// Whether this build contains objects of the listed algorithms. It does not when it was built without clang
-/// from a checkout without compiled objects.
+/// Does this build contain objects of the listed algorithms? It does not when it was built without clang from
+/// a checkout without compiled objects.
 #[cfg(feature = "testing")]
 pub fn is_built() -> bool {
     OBJECTS.is_ok()
@@ -51,15 +51,15 @@ pub struct Object {
 /// A parameter as an object holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectParameter {
-    /// Its name in C, which ends with its unit: `alpha_us`.
+    /// Name of the parameter in C, which ends with its unit: `alpha_us`.
     pub name: String,
     /// The raw number, in the unit that the header declares.
     pub value: u32,
 }
 
 impl Object {
-    /// The object of an algorithm, with these parameters: that which this program contains, or for a header
-    /// what [`compile_with`]'s function returns.
+    /// Returns the object of an algorithm, with these parameters: the object that this program contains, or
+    /// for a header the object that [`compile_with`]'s function returns.
     ///
     /// # Errors
     /// [`Error::NotBuilt`], or [`Error::NotCompiled`].
@@ -78,7 +78,7 @@ impl Object {
         })
     }
 
-    /// An object that `fairpace-bpf-build` compiled, with the defaults of its header as parameters.
+    /// Reads an object that `fairpace-bpf-build` compiled, with the defaults of its header as parameters.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -97,7 +97,8 @@ impl Object {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotAnAlgorithm`]: the bytes are no such object, or one of another version of the contract.
+    /// [`Error::NotAnAlgorithm`]: the bytes are no such object, or an object of another version of the
+    /// contract.
     pub fn from_elf(elf: &[u8]) -> Result<Object, Error> {
         let why = |why: &str| Error::NotAnAlgorithm { why: why.to_owned() };
         let (open, _) = log::with_log(|| ObjectBuilder::default().open_memory(elf));
@@ -125,7 +126,7 @@ impl Object {
         })
     }
 
-    /// Its name in the kernel before a suffix, `fp_NAME`.
+    /// The object's name in the kernel before a suffix, `fp_NAME`.
     pub fn kernel_name(&self) -> &str {
         &self.kernel_name
     }
@@ -160,18 +161,18 @@ impl Object {
     }
 }
 
-/// Compiles the header of an algorithm for the kernel.
+/// A function that compiles the header of an algorithm for the kernel.
 type Compile = fn(Algorithm) -> Result<Vec<u8>, String>;
 
 static COMPILE: OnceLock<Compile> = OnceLock::new();
 
-/// Uses this function for algorithms that have a header of their own (`Algorithm::header` of fairpace-cc's
-/// feature `plugin`). This crate has no compiler. The first call counts.
+/// Sets the function that compiles algorithms that have a header of their own (`Algorithm::header` of
+/// fairpace-cc's feature `plugin`). This crate has no compiler. The first call counts.
 pub fn compile_with(compile: Compile) {
     let _ = COMPILE.set(compile);
 }
 
-/// Whether it is one of this program's, not a header of the user.
+/// Is the algorithm listed, and not a header of the user?
 pub(crate) fn is_listed(algorithm: Algorithm) -> bool {
     Algorithm::all().any(|listed| listed == algorithm)
 }
@@ -191,7 +192,8 @@ fn elf(algorithm: Algorithm) -> Result<Cow<'static, [u8]>, Error> {
     compile(algorithm).map(Cow::Owned).map_err(why)
 }
 
-/// Bytes of the algorithm's state, if the object has the layouts that this library reads; else what differs.
+/// Returns the size of the algorithm's state in bytes, if the object has the layouts that this library reads;
+/// else the difference.
 fn check_contract(types: &Btf<'_>) -> Result<usize, &'static str> {
     if btf::size(types, "cc_view") != Some(size_of::<View>())
         || btf::size(types, "cc_decision") != Some(size_of::<Decision>())
@@ -204,7 +206,7 @@ fn check_contract(types: &Btf<'_>) -> Result<usize, &'static str> {
     btf::size_at(types, "cc_flow", STATE_AT).ok_or("it was compiled with another version of the shim")
 }
 
-/// The `params` of a `struct cc_config`: names from BTF, values from the bytes.
+/// Returns the `params` of a `struct cc_config`: names from BTF, values from the bytes.
 fn parameters(types: &Btf<'_>, config: &[u8]) -> Option<Vec<ObjectParameter>> {
     let names = btf::names_in(types, "cc_config", "params")?;
     let words = config.get(btf::offset(types, "cc_config", "params")?..)?.chunks_exact(4);

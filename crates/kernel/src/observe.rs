@@ -1,5 +1,5 @@
-//! What an algorithm knows about one socket: its state in the kernel, read by the native build of the same
-//! code.
+//! The state of an algorithm for one socket: read in the kernel, and interpreted by the native build of the
+//! same code.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -9,24 +9,24 @@ use libbpf_rs::{MapCore, MapFlags};
 use crate::object::{STATE_AT, VIEW_AT};
 use crate::{Error, Loaded};
 
-/// One socket's state under an algorithm, at one moment.
+/// The state of a socket under an algorithm, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// When it started under this algorithm, on the kernel's TCP clock.
+    /// Time when the socket started under this algorithm, on the kernel's TCP clock.
     pub since_us: u64,
-    /// ACKs that the algorithm has handled.
+    /// Number of ACKs that the algorithm has handled.
     pub acks: u64,
     /// The view of the algorithm's last call.
     pub view: View,
-    /// What the algorithm shows of itself; `None` for an object of a user, of which there is no native build.
+    /// The algorithm's observation; `None` for an object of a user, of which there is no native build.
     pub observation: Option<Observation>,
-    /// The bytes of `struct NAME`.
+    /// The bytes of `struct NAME`, the algorithm's state.
     pub state: Vec<u8>,
 }
 
 impl Loaded {
-    /// The state of a socket of this process; `None`: the socket does not use this algorithm (yet, or any
-    /// more). Costs about a microsecond, whatever the socket is doing.
+    /// Returns the state of a socket of this process; `None`: the socket does not use this algorithm (yet, or
+    /// any more). Costs about a microsecond, whatever the socket is doing.
     ///
     /// # Errors
     /// The descriptor is not a socket, or the kernel refuses to read its state.

@@ -11,16 +11,17 @@ use crate::list::list_now;
 use crate::object::bad_object;
 use crate::{Entry, Error, Features, LoadOptions, Object, Status, log, names, transaction};
 
-/// Puts an object in the place of a pinned algorithm of the same kernel name, in one step: at no moment is
-/// the name not offered. New sockets get the new one; sockets that use the old one keep it until they close,
-/// and [`list`](crate::list) shows it as [`Status::Draining`] until then.
+/// Replaces a pinned algorithm of the same kernel name with an object, in one step: the name is offered at
+/// every moment. New sockets get the new algorithm; sockets that use the old algorithm keep it until they
+/// close, and [`list`](crate::list) shows it as [`Status::Draining`] until then.
 ///
-/// A network namespace whose default it is still gives new sockets the old one, until the default is set
-/// again ([`set_default`](crate::set_default)).
+/// A network namespace whose default is the old algorithm still gives it to new sockets, until the default is
+/// set again ([`set_default`](crate::set_default)).
 ///
 /// # Errors
-/// As [`load_object`](crate::load_object); [`Error::NotLoaded`] if nothing of this name is pinned;
-/// [`Error::Unsupported`] before Linux 6.4, which has no links for struct_ops. The old one stays then.
+/// The errors of [`load_object`](crate::load_object); [`Error::NotLoaded`] if no algorithm of this name is
+/// pinned; [`Error::Unsupported`] before Linux 6.4, which has no links for struct_ops. The old algorithm
+/// stays then.
 pub fn replace(object: &Object, options: &LoadOptions) -> Result<(), Error> {
     let features = Features::probe();
     features.require_kernel()?;
@@ -56,7 +57,8 @@ pub fn replace(object: &Object, options: &LoadOptions) -> Result<(), Error> {
 ///
 /// libbpf has a call for this that takes only a link that it has made itself, not one that was pinned. The
 /// struct_ops must have its value before the link can be given it, and libbpf writes the value when it
-/// attaches. So this attaches, which the kernel refuses since the name is taken, and then updates the link.
+/// attaches. So this function attaches, which the kernel refuses since the name is taken, and then updates
+/// the link.
 fn update(link: &Link, object: &mut libbpf_rs::Object, name: &str) -> Result<(), Error> {
     let what = || format!("replacing {name}");
     let found = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);

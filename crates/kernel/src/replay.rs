@@ -1,4 +1,4 @@
-//! The JITed algorithm on synthetic views, for tests of parity with the native build.
+//! Replay: the JITed algorithm on synthetic views, for tests of parity with the native build.
 
 use fairpace_cc::{Algorithm, Bounds, Clamps, Decision, Event, Params, View};
 use libbpf_rs::{Map, MapCore, MapFlags, ProgramInput, ProgramMut};
@@ -7,14 +7,14 @@ use crate::adapt::{self, Setup};
 use crate::object::bad_object;
 use crate::{Error, Features, Object};
 
-/// One call of an algorithm's entry points.
+/// A call of an algorithm's entry points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Call {
-    /// Start a flow: the state is zeroed first.
+    /// The start of a flow: the state is zeroed first.
     Init,
     /// An ACK.
     OnAck,
-    /// Something else.
+    /// Another event.
     OnEvent(Event),
     /// No call of the algorithm: only the bounds of a decision.
     Clamp(Bounds),
@@ -30,10 +30,11 @@ pub struct Replay {
     clamps: Clamps,
 }
 
-/// Where struct cc_replay of cc/bpf/object.bpf.c has what was outside of its bounds: behind two words.
+/// Offset of the counts of decisions outside their bounds in struct cc_replay of cc/bpf/object.bpf.c: behind
+/// two words.
 const CLAMPED_AT: usize = 8;
 
-/// The rest of it.
+/// Offsets of the other parts of struct cc_replay.
 #[derive(Debug)]
 struct Layout {
     view: usize,
@@ -46,7 +47,7 @@ impl Replay {
     /// Loads the algorithm with these parameters.
     ///
     /// # Errors
-    /// As [`crate::load`], names apart.
+    /// The errors of [`crate::load`], except those about names.
     pub fn new(params: &Params) -> Result<Replay, Error> {
         let features = Features::probe();
         features.require()?;
@@ -62,8 +63,8 @@ impl Replay {
         Ok(Replay { algorithm, object, layout, buffer, clamps: Clamps::default() })
     }
 
-    /// One call, with the flow's state as the previous call left it. `decision` holds what is in force and
-    /// receives what the algorithm decides.
+    /// Makes a call, with the flow's state as the previous call left it. `decision` holds the decision in
+    /// force and receives the algorithm's decision.
     ///
     /// # Errors
     /// The kernel does not run the program.
@@ -102,12 +103,12 @@ impl Replay {
         Ok(())
     }
 
-    /// Decisions of this flow that were outside of their bounds.
+    /// Decisions of this flow that were outside their bounds.
     pub fn clamps(&self) -> Clamps {
         self.clamps
     }
 
-    /// The bytes of `struct NAME` after the last call.
+    /// The bytes of `struct NAME`, the algorithm's state, after the last call.
     pub fn state(&self) -> &[u8] {
         &self.buffer[self.layout.state..self.layout.end]
     }

@@ -1,8 +1,8 @@
 //! The sockets that use loaded algorithms: counted, and moved to another algorithm.
 //!
-//! They are counted by the BPF iterator over the socket storage of an algorithm. They are moved by the one
-//! over TCP sockets, which also sees those without a process. [`move_sockets`] is the only user of that one,
-//! and uses it only if [`Walk`] says so: the versions that it can panic are in `tcp_iterator.rs`.
+//! The BPF iterator over the socket storage of an algorithm counts them. The BPF iterator over TCP sockets
+//! moves them; it also visits sockets without a process. [`move_sockets`] is its only user, and uses it only
+//! if [`Walk`] says so: `tcp_iterator.rs` has the versions of Linux that it can panic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -18,36 +18,36 @@ use crate::descriptors::{Listing, Socket, Target, open_in_processes, process_nam
 use crate::iterators::{Iterator, configure, field, read};
 use crate::{Entry, Error, Namespace, Walk, features, list};
 
-/// Bytes of `struct socket_record` of the object.
+/// Size of `struct socket_record` of the object, bytes.
 const RECORD: usize = 16;
-/// KIND_LISTENER of the object: a listener that never chose, moved.
+/// KIND_LISTENER of the object: a listener that never chose and was moved.
 const LISTENER: u32 = 1;
-/// KIND_LISTENER_LEFT of the object: one that was left alone.
+/// KIND_LISTENER_LEFT of the object: a listener that never chose and was not moved.
 const LISTENER_LEFT: u32 = 2;
-/// Bytes of a name in the kernel: TCP_CA_NAME_MAX (include/net/tcp.h).
+/// Size of a name in the kernel, bytes: TCP_CA_NAME_MAX (include/net/tcp.h).
 const NAME_BYTES: usize = 16;
-/// Names that can be moved at once: MOVE_FROM_NAMES_MAX of the object.
+/// Most names that can be moved at once: MOVE_FROM_NAMES_MAX of the object.
 const MOST_NAMES: usize = 64;
-/// Passes over all sockets. The iterator of kernels before 6.17 can miss sockets while others open and close,
-/// and so can a walk through `/proc`. So passes repeat until one finds none; each pass that is needed is
-/// rarer than the one before it.
+/// Most passes over all sockets. The iterator of kernels before 6.17 can miss sockets while others open and
+/// close, and so can a walk through `/proc`. So passes repeat until a pass finds no socket to move; each
+/// further pass is needed more rarely than the pass before.
 const PASSES: usize = 10;
 /// The state of a socket that is neither connected nor listening (include/net/tcp_states.h).
 const TCP_CLOSE: u8 = 7;
 /// The state of a listener.
 const TCP_LISTEN: u8 = 10;
 
-/// The sockets of one loaded algorithm.
+/// The sockets of a loaded algorithm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Users {
-    /// Id of its struct_ops map ([`Entry::map_id`]): an algorithm that was replaced has two.
+    /// Id of the algorithm's struct_ops map ([`Entry::map_id`]): an algorithm that was replaced has two.
     pub map_id: u32,
     /// Number of sockets by the inode of their network namespace (`/proc/self/ns/net`).
     pub sockets: BTreeMap<u32, usize>,
 }
 
 impl Users {
-    /// Sockets in all network namespaces.
+    /// Number of sockets in all network namespaces.
     pub fn total(&self) -> usize {
         self.sockets.values().sum()
     }
@@ -78,40 +78,41 @@ pub fn users(entries: &[Entry]) -> Result<Vec<Users>, Error> {
     Ok(all)
 }
 
-/// Which sockets get another algorithm, and which one. Names are those of the kernel.
+/// Sockets that get another algorithm, and the algorithm.
 ///
 /// A listener that never chose an algorithm gives what it accepts the default of its network namespace,
 /// whatever it has itself (`tcp_ca_openreq_child`, net/ipv4/tcp_cong.c). To move it makes its algorithm its
 /// choice, which nothing takes back.
 #[derive(Debug, Clone, Copy)]
 pub struct Move<'a> {
-    /// The algorithms that they have now.
+    /// Kernel names of the algorithms that the sockets have now.
     pub from: &'a [&'a str],
-    /// The one that they get, which must be offered by the kernel. A socket that never chose and has no
-    /// connection gets the default of its network namespace, unless that is one of `from`.
+    /// Kernel name of the algorithm that the sockets get, which the kernel must offer. A socket that never
+    /// chose and has no connection gets the default of its network namespace, unless that is one of `from`.
     pub to: &'a str,
-    /// Whether listeners that never chose are moved, too. They keep what they have in the kernel until they
-    /// close, though no packet is sent by it.
+    /// True if listeners that never chose are moved, too. They keep the old algorithm's state in the kernel
+    /// until they close, though no packet is sent by it.
     pub frees: bool,
 }
 
-/// What [`move_sockets`] did.
+/// The result of [`move_sockets`].
 #[derive(Debug, Default)]
 pub struct Moved {
-    /// Sockets that now have another algorithm.
+    /// Number of sockets that now have another algorithm.
     pub moved: usize,
-    /// Listeners among them that never chose: what they accept does not follow the default any more.
+    /// Number of listeners among them that never chose: sockets that they accept do not follow the default
+    /// any more.
     pub listeners_moved: usize,
-    /// Listeners that never chose and were left alone, by their algorithm.
+    /// Number of listeners that never chose and were not moved, by their algorithm.
     pub listeners_left: BTreeMap<String, usize>,
-    /// What could not be moved, or not be looked at.
+    /// Sockets that could not be moved, and places that could not be searched.
     pub failures: Vec<Error>,
 }
 
-/// Gives the sockets of some algorithms in these network namespaces another one.
+/// Gives the sockets of some algorithms in these network namespaces another algorithm.
 ///
 /// # Errors
-/// Too many or too long names. All else is in [`Moved::failures`].
+/// Too many or too long names. Other failures are in [`Moved::failures`].
 pub fn move_sockets(plan: &Move<'_>, walk: Walk, namespaces: &[Namespace]) -> Result<Moved, Error> {
     let config = plan.config()?;
     let mut moved = Moved::default();
@@ -136,7 +137,7 @@ impl Moved {
 }
 
 impl Move<'_> {
-    /// `struct move_config` of the object.
+    /// Returns `struct move_config` of the object.
     fn config(&self) -> Result<Vec<u8>, Error> {
         if self.from.len() > MOST_NAMES {
             return Err(Error::BadName { name: self.from.join(", ") });
@@ -155,7 +156,7 @@ impl Move<'_> {
     }
 }
 
-/// Moves by the iterator over TCP sockets.
+/// Moves sockets by the iterator over TCP sockets.
 struct Mover<'a> {
     plan: &'a Move<'a>,
     _iterator: Iterator,
@@ -169,7 +170,7 @@ impl<'a> Mover<'a> {
         Ok(Mover { plan, _iterator: iterator, link })
     }
 
-    /// Moves the sockets of a network namespace. Those that were moved before an error stay moved.
+    /// Moves the sockets of a network namespace. Sockets that were moved before an error stay moved.
     fn run_in(&self, namespace: &Namespace, all: &mut Moved) {
         match namespace.enter(|| self.run(all)) {
             Ok(Ok((_, 0))) => {}
@@ -182,8 +183,8 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// Those of the calling thread's network namespace. What the last pass could not move: how many, and the
-    /// error number of one.
+    /// Moves the sockets of the calling thread's network namespace. Returns, for the last pass, the error
+    /// number of a socket that could not be moved, and the number of such sockets.
     fn run(&self, all: &mut Moved) -> Result<(i32, usize), Error> {
         let (mut errno, mut refused, mut left) = (0, 0, Vec::new());
         for _ in 0..PASSES {
@@ -212,26 +213,26 @@ impl<'a> Mover<'a> {
     }
 }
 
-/// Moves by the descriptors of processes.
+/// Moves sockets by the descriptors of processes.
 struct ByDescriptors<'a> {
     plan: &'a Move<'a>,
-    /// Nothing else has looked at these sockets.
+    /// True if no other walk has visited these sockets.
     alone: bool,
     namespaces: &'a BTreeSet<u32>,
 }
 
-/// What is done with a socket.
+/// The action on a socket.
 #[derive(Debug, PartialEq, Eq)]
 enum Task<'a> {
-    /// It is not meant.
+    /// No action: the plan does not include the socket.
     Nothing,
-    /// A listener that never chose.
+    /// The socket is a listener that never chose, and is not moved.
     Leave,
-    /// It gets this algorithm.
+    /// The socket gets this algorithm.
     Give(&'a str),
 }
 
-/// Why a socket could not be moved.
+/// The reason why a socket could not be moved.
 struct Refusal {
     of: String,
     cause: io::Error,
@@ -294,7 +295,7 @@ impl<'a> ByDescriptors<'a> {
         Ok(())
     }
 
-    /// What it could not move, by the inode of the socket.
+    /// Runs a pass and returns the sockets that could not be moved, by their inode.
     fn pass(&self, sockets: &BTreeMap<u64, Socket>, all: &mut Moved) -> BTreeMap<u64, Refusal> {
         let is_meant = |(inode, socket): (&u64, &Socket)| match self.task(socket) {
             Task::Give(_) => Some((*inode, Refusal::hidden())),
@@ -325,7 +326,8 @@ impl<'a> ByDescriptors<'a> {
         refused
     }
 
-    /// Whether it still had an algorithm of the plan, and got the other one.
+    /// Gives a socket the algorithm `to`. Returns true if the socket still had an algorithm of the plan, and
+    /// got the other one.
     fn give(&self, socket: &OwnedFd, to: &str) -> io::Result<bool> {
         let now = getsockopt(socket, TcpCongestion)?;
         let now = now.to_string_lossy();

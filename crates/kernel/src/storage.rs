@@ -1,5 +1,5 @@
-//! Whether the kernel gives a flow its state. The state of a flow is in socket storage, and a flow without it
-//! is no more than additive increase and multiplicative decrease.
+//! A check that the kernel gives a flow its state. The state of a flow is in socket storage, and a flow
+//! without it is no more than additive increase and multiplicative decrease.
 //!
 //! From 6.19 on (commit f484f4a3e058) Linux allocates the storage by `kmalloc_nolock`, which always fails on
 //! a processor that cannot compare and exchange 16 bytes at once (mm/slub.c, `__CMPXCHG_DOUBLE`). Seen with
@@ -12,7 +12,7 @@ use libbpf_rs::btf::Btf;
 use crate::btf;
 use crate::check::{Check, Topic};
 
-/// What /proc/cpuinfo calls the instruction, on a processor of this kind; `None`: not known here.
+/// Name of the instruction in /proc/cpuinfo, on a processor of this kind; `None`: not known here.
 const INSTRUCTION: Option<&str> = if cfg!(target_arch = "x86_64") {
     Some("cx16")
 } else if cfg!(target_arch = "aarch64") {
@@ -27,13 +27,13 @@ pub(crate) fn check(btf: &Btf<'_>) -> Check {
     judge(takes_no_lock(btf), lacks)
 }
 
-/// Whether this kernel allocates socket storage so: by a member of 6.19, or by one that came after it.
+/// Does this kernel allocate socket storage by `kmalloc_nolock`? A member of 6.19, or a later one, shows it.
 fn takes_no_lock(btf: &Btf<'_>) -> bool {
     btf::has_member(btf, "bpf_local_storage_map", "use_kmalloc_nolock")
         || btf::has_member(btf, "bpf_local_storage", "mem_charge")
 }
 
-/// Whether a list of features is there, and does not name one.
+/// Does `cpuinfo` have a list of features without the instruction?
 fn lacks(cpuinfo: &str, instruction: &str) -> bool {
     let mut lists = cpuinfo.lines().filter_map(|line| {
         let (name, list) = line.split_once(':')?;

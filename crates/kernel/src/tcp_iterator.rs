@@ -1,9 +1,9 @@
-//! Whether a walk over all TCP sockets (the BPF iterator `tcp`) can panic the kernel: CVE-2026-64575.
+//! A check whether a walk over all TCP sockets (the BPF iterator `tcp`) can panic the kernel: CVE-2026-64575.
 //!
 //! Linux 6.17 made the iterator keep its place among sockets that come and go. Since then, if it cannot grow
 //! the array in which it holds a batch of sockets, it releases them twice. Linux 6.18.42 and 7.1.6 do not.
-//! Nothing in BTF tells, so this goes by the version, and a distribution's kernel may have the fix, or the
-//! fault, in another one.
+//! BTF does not show the difference, so the check uses the version, and a distribution's kernel may have the
+//! fix, or the fault, in another version.
 
 use std::fs;
 
@@ -11,40 +11,40 @@ use crate::check::{Check, Topic};
 
 /// First and last versions of kernel.org that have the fault.
 const FAULTY: [([u32; 3], [u32; 3]); 2] = [([6, 17, 0], [6, 18, 41]), ([6, 19, 0], [7, 1, 5])];
-/// The first series that has never had it. Which of its release candidates was the first without it is not
-/// known here.
+/// The first series that has never had the fault. It is not known here which of its release candidates was
+/// the first without the fault.
 const FIXED_SERIES: [u32; 2] = [7, 2];
-/// `uname -r`.
+/// File with the release of the kernel: `uname -r`.
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
-/// What Ubuntu's kernels say of the version of kernel.org that they are made from.
+/// File in which Ubuntu's kernels name the version of kernel.org that they are made from.
 const SIGNATURE: &str = "/proc/version_signature";
-/// `uname -v`, in which Debian's kernels have it.
+/// File with `uname -v`, in which Debian's kernels name that version.
 const VERSION: &str = "/proc/sys/kernel/version";
 
-/// How to reach all sockets.
+/// The way to reach all sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
-    /// By the kernel's own lists (the BPF iterator `tcp`): also sockets that no process has open.
+    /// The kernel's own lists (the BPF iterator `tcp`): also sockets that no process has open.
     Iterator,
-    /// By the descriptors of processes: it misses connections that are not accepted yet, those that a program
-    /// has closed and that still send, and sockets of processes that this one may not trace.
+    /// The descriptors of processes. This walk misses connections that are not accepted yet, connections that
+    /// a program has closed and that still send, and sockets of processes that this process may not trace.
     Descriptors,
 }
 
 impl Walk {
-    /// By the iterator, unless the running kernel's version is one of those that it can panic.
+    /// Returns the iterator, unless the running kernel's version is one that it can panic.
     pub fn of_this_kernel() -> Walk {
         if is_faulty(&Version::of_this_kernel()) { Walk::Descriptors } else { Walk::Iterator }
     }
 }
 
-/// What is known of a kernel's version.
+/// The known parts of a kernel's version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Version {
-    /// Of kernel.org: series and patch. `None`: not understood.
+    /// Series and patch of the version of kernel.org. `None`: not understood.
     numbers: Option<[u32; 3]>,
     is_candidate: bool,
-    /// For people.
+    /// Text of the version for messages.
     text: String,
 }
 
@@ -54,8 +54,8 @@ impl Version {
         Version::read(read(RELEASE).trim(), &read(VERSION), &read(SIGNATURE))
     }
 
-    /// A release such as `6.17.0-5-generic` names the series, and of a distribution its own count; the other
-    /// two texts may name the patch.
+    /// Reads a version. A release such as `6.17.0-5-generic` names the series, and for a distribution its own
+    /// count; the other two texts may name the patch.
     fn read(release: &str, version: &str, signature: &str) -> Version {
         let of_release = numbers(release);
         let debian = version.split_once("Debian ").map(|(_, rest)| rest);
@@ -73,7 +73,7 @@ impl Version {
     }
 }
 
-/// The first two or three numbers of a version; `7.2` is `7.2.0`.
+/// Returns the first two or three numbers of a version; `7.2` is `7.2.0`.
 fn numbers(text: &str) -> Option<[u32; 3]> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let mut numbers = text[..end].split('.').map_while(|number| number.parse::<u32>().ok());
@@ -86,7 +86,7 @@ fn is_faulty(version: &Version) -> bool {
         || (version.is_candidate && numbers[..2] == FIXED_SERIES)
 }
 
-/// For [`crate::Features`].
+/// Returns the check for [`crate::Features`].
 pub(crate) fn check() -> Check {
     check_of(&Version::of_this_kernel())
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::check::Standing;
 
-    /// Release, `uname -v`, `/proc/version_signature`, whether it is faulty.
+    /// Kernels: release, `uname -v`, `/proc/version_signature`, and whether the kernel has the fault.
     const KERNELS: [(&str, &str, &str, bool); 30] = [
         ("6.1.0", "", "", false),
         ("6.16.12", "", "", false),

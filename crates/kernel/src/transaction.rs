@@ -1,8 +1,8 @@
 //! Changes of pins that happen all or not at all, whatever interrupts the process.
 //!
 //! A change collects its pins in a directory of its own. Renaming that directory is the commit. The change
-//! then completes: loaded pins move to their place, unloaded ones are removed. Whoever takes the lock next
-//! ([`repair`]) undoes a change without commit and completes one with it.
+//! then completes: loaded pins move to their place, unloaded ones are removed. The next process that takes
+//! the lock ([`repair`]) undoes a change without commit and completes a change with commit.
 
 use std::fmt;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::Error;
 use crate::bpffs::{self, Lock, failed};
 use crate::names;
 
-/// What a change does.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Load,
@@ -31,7 +31,7 @@ impl Kind {
         }
     }
 
-    /// Takes back what has been collected.
+    /// Undoes a change: removes the collected pins.
     fn undo(self) -> Result<Vec<String>, Error> {
         let [directory, _] = self.directories();
         match self {
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// Does what was committed.
+    /// Completes a committed change.
     fn complete(self) -> Result<Vec<String>, Error> {
         let [_, directory] = self.directories();
         match self {
@@ -50,24 +50,24 @@ impl Kind {
     }
 }
 
-/// What an interrupted process had left, and what was done about it.
+/// A repair of an interrupted change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
-    /// Kernel names.
+    /// Kernel names of the change's algorithms.
     pub names: Vec<String>,
-    /// What was done.
+    /// The action of the repair.
     pub action: Action,
 }
 
-/// How an interrupted operation was repaired.
+/// Repairs of an interrupted operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// An interrupted load was taken back: none of its names is loaded.
+    /// An interrupted load was undone: none of its names is loaded.
     LoadUndone,
     /// An interrupted load was completed: all of its names are loaded.
     LoadCompleted,
-    /// An interrupted unload was taken back: all of its names are loaded.
+    /// An interrupted unload was undone: all of its names are loaded.
     UnloadUndone,
     /// An interrupted unload was completed: none of its names is loaded.
     UnloadCompleted,
@@ -90,7 +90,7 @@ impl fmt::Display for Repair {
     }
 }
 
-/// A change that is being made. Dropped before its commit, it is undone.
+/// A change that is being made. If it is dropped before its commit, it is undone.
 #[derive(Debug)]
 pub(crate) struct Change<'a> {
     kind: Kind,
@@ -105,13 +105,14 @@ impl<'a> Change<'a> {
         Ok(Change { kind, is_committed: false, _lock: lock })
     }
 
-    /// Where the pin of this name belongs before the commit.
+    /// Returns the place of the pin of this name before the commit.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         let [directory, _] = self.kind.directories();
         bpffs::path(directory).join(name)
     }
 
-    /// From here on the change is never undone. What cannot be completed now, the next operation completes.
+    /// Commits the change, which is never undone from here on. The next operation completes parts that cannot
+    /// be completed now.
     pub(crate) fn commit(mut self) -> Result<(), Error> {
         let [before, after] = self.kind.directories();
         rename(&bpffs::path(before), &bpffs::path(after))?;
@@ -134,7 +135,7 @@ impl Drop for Change<'_> {
     }
 }
 
-/// Undoes or completes what interrupted processes have left.
+/// Undoes or completes the changes that interrupted processes have left.
 ///
 /// [`crate::load`], [`crate::unload`] and [`crate::list`] do so by themselves. A program that reports the
 /// repairs calls this first.
@@ -169,7 +170,7 @@ pub(crate) fn repair_locked(_: &Lock) -> Result<Vec<Repair>, Error> {
     Ok(repairs)
 }
 
-/// Waits until the kernel offers these names no longer. One that stays is found by whoever wants it.
+/// Waits until the kernel no longer offers these names. A name that stays is reported when it is loaded next.
 fn wait_for(names: &[String]) {
     for name in names {
         let _ = names::wait_until_gone(name);
@@ -208,8 +209,9 @@ fn drain(directory: &str, with: impl Fn(&str, &Path) -> Result<(), Error>) -> Re
     }
 }
 
-/// Takes an algorithm out of the kernel. The link goes first, where the kernel can (6.11): its name is free
-/// at once, whoever else holds the link. Elsewhere the kernel detaches it when its last descriptor is closed.
+/// Unloads an algorithm from the kernel. The link is detached first, where the kernel can do so (6.11): the
+/// name is free at once, whoever else holds the link. Elsewhere the kernel detaches it when its last
+/// descriptor is closed.
 fn release(pin: &Path) -> Result<(), Error> {
     if let Ok(link) = bpffs::open_link(pin) {
         let _ = link.detach();
@@ -229,7 +231,8 @@ mod tests {
     use super::*;
     use crate::{LoadOptions, Loaded, list, load, unload};
 
-    /// A pinned algorithm and its name, which nothing else has. `None` where nothing can be loaded.
+    /// Returns a pinned algorithm and its name, which no other algorithm has. `None` where nothing can be
+    /// loaded.
     fn pinned(suffix: &str) -> Option<(Loaded, String)> {
         if let Err(error) = crate::Features::probe().require() {
             fairpace_test_support::skip(&error.to_string());

@@ -1,5 +1,6 @@
-//! Writes what LEVEL gets and decides, for cc/tests/level-python/replay.py: calls of simulated flows of
-//! different kinds, and made-up streams with values at every edge. One file of JSON lines each.
+//! Writes the calls of LEVEL with their inputs and decisions, for cc/tests/level-python/replay.py: calls of
+//! simulated flows of different kinds, and generated streams with values at every edge. One file of JSON
+//! lines each.
 
 // the streams by which the kernel's build is compared with the native one
 #[path = "../../kernel/tests/all/support/streams.rs"]
@@ -111,12 +112,12 @@ const SCENARIOS: [(&str, u32, &str, &str); 12] = [
         "[[flow]]\nrtt = \"100ms\"\ncc = \"level\"",
     ),
 ];
-/// Calls per made-up flow: long enough to reach every mode.
+/// Number of calls per generated flow: long enough to reach every mode.
 const STREAM_CALLS: usize = 2_000;
-/// Made-up flows of each kind.
+/// Number of generated flows of each kind.
 const STREAM_FLOWS: u32 = 30;
 
-/// Makes the stream of a seed.
+/// A function that makes the stream of a seed.
 type Make = fn(u64) -> Stream;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -152,7 +153,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Parameters anywhere in their ranges.
+/// Returns parameters anywhere in their ranges.
 fn random_params(level: &Params, seed: u64) -> Params {
     let mut random = Random::new(seed);
     let mut params = *level;
@@ -168,7 +169,7 @@ fn random_params(level: &Params, seed: u64) -> Params {
     params
 }
 
-/// A made-up flow.
+/// Returns the calls of a generated flow.
 fn stream(connection: u32, params: &Params, mut stream: Stream) -> Vec<Call> {
     let view = stream.first();
     let before = Decision::in_force(&view);
@@ -212,7 +213,7 @@ fn write(folder: &Path, name: &str, calls: &[(Call, Params)]) -> Result<(), Box<
     Ok(())
 }
 
-/// The named fields as a JSON object of numbers.
+/// Returns the named fields as a JSON object of numbers.
 macro_rules! object {
     ($of:expr; $($field:ident)*; $($flag:ident)*) => {{
         let mut text = String::from("{");

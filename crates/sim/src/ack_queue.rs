@@ -1,4 +1,4 @@
-//! ACKs on their way: queues of those whose next time is known, and those that are on links.
+//! ACKs on their way: queues of ACKs whose next time is known, and ACKs that are on links.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,16 @@ use crate::event_queue::NEVER;
 
 /// ACKs that will reach a sender, or leave a receiver, at a known time: first in, first out.
 ///
-/// On the fast path an ACK waits here from when its packet is sent, and there is one for every other packet
-/// in flight. So each takes half a cache line; the SACK blocks, which few ACKs have, are kept apart.
+/// On the fast path an ACK waits here from when its packet is sent, and there is an ACK for every other
+/// packet in flight. So each ACK takes half a cache line; the SACK blocks, which few ACKs have, are kept
+/// apart.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct AckQueue {
-    /// When the first is due. A copy of its field, which saves a cache miss.
+    /// Time when the first ACK is due. A copy of its field, which saves a cache miss.
     next: Nanos,
     due: VecDeque<Due>,
-    /// Of the ACKs that have any, in the same order.
+    /// SACK blocks of the ACKs that have any, in the order of the ACKs.
     blocks: VecDeque<[Block; 3]>,
 }
 
@@ -33,7 +34,7 @@ struct Due {
     flags: Flags,
 }
 
-/// What an ACK is, in one byte.
+/// The flags of an ACK, in one byte.
 #[derive(Debug, Clone, Copy)]
 struct Flags(u8);
 
@@ -58,7 +59,7 @@ impl Default for AckQueue {
 }
 
 impl AckQueue {
-    /// Adds an ACK that is due at `at`, not before those in the queue.
+    /// Adds an ACK that is due at `at`, not before the ACKs in the queue.
     #[inline(always)] // see docs/decisions/0005-segments-in-registers.md
     pub(crate) fn push(&mut self, at: Nanos, ack: &Ack) {
         let Ack { next, echo_ms, sent_ms, rwnd_pkts, window, syn, ece, ce_pkts, blocks } = *ack;
@@ -84,13 +85,13 @@ impl AckQueue {
         prefetch::back(&self.due);
     }
 
-    /// When the first is due; [`NEVER`] if there is none.
+    /// The time when the first ACK is due; [`NEVER`] if the queue is empty.
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
         self.next
     }
 
-    /// The first, if it is due by `now`, and when it was.
+    /// Removes the first ACK, if it is due by `now`, and returns it with its time.
     #[inline]
     pub(crate) fn pop(&mut self, now: Nanos) -> Option<(Nanos, Ack)> {
         if self.next > now {
@@ -105,7 +106,7 @@ impl AckQueue {
         Some((at, Ack { next, echo_ms, sent_ms, rwnd_pkts, window, syn, ece, ce_pkts, blocks }))
     }
 
-    /// Discards all.
+    /// Discards all ACKs.
     pub(crate) fn clear(&mut self) {
         self.next = NEVER;
         self.due.clear();
@@ -124,7 +125,7 @@ pub(crate) struct AcksInTransit {
 #[derive(Debug)]
 struct AckInTransit {
     ack: Ack,
-    /// Copies on links: more than one after a duplication. With none the ACK can be removed.
+    /// Number of copies on links: more than one after a duplication. At 0 the ACK can be removed.
     copies: u32,
     has_arrived: bool,
 }
@@ -145,21 +146,21 @@ impl AcksInTransit {
         self.acks.get_mut(number.checked_sub(self.first)? as usize)
     }
 
-    /// A copy of an ACK arrives. Returns the ACK if this copy is the first.
+    /// Records that a copy of an ACK arrives. Returns the ACK if this copy is the first.
     pub(crate) fn arrive(&mut self, number: u64) -> Option<Ack> {
         let in_transit = self.get_mut(number)?;
         let is_first = !std::mem::replace(&mut in_transit.has_arrived, true);
         is_first.then_some(in_transit.ack)
     }
 
-    /// A link duplicates an ACK.
+    /// Records that a link duplicates an ACK.
     pub(crate) fn duplicate(&mut self, number: u64) {
         if let Some(in_transit) = self.get_mut(number) {
             in_transit.copies += 1;
         }
     }
 
-    /// A copy of an ACK is off the links.
+    /// Records that a copy of an ACK is off the links.
     pub(crate) fn remove(&mut self, number: u64) {
         if let Some(in_transit) = self.get_mut(number) {
             in_transit.copies = in_transit.copies.saturating_sub(1);

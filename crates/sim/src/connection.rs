@@ -1,4 +1,4 @@
-//! One connection: its application, its TCP sender, and its receiving end.
+//! A connection: its application, its TCP sender, and its receiving end.
 
 use fairpace_cc::Clamps;
 use fairpace_netem::{Direction, EcnField, Hop, Nanos, Offer, Packet, Sent, Source, part};
@@ -22,51 +22,51 @@ pub(crate) struct Connection {
     pub(crate) receiver_side: ReceiverSide,
     pub(crate) sender: Sender<HostView>,
     application: Application,
-    /// What earlier connections of a workload have sent from this slot.
+    /// Packets that earlier connections of a workload have sent from this slot.
     sent_before: Sent,
-    /// Decisions of theirs that were outside of their bounds, if any.
+    /// Decisions of these connections that were outside their bounds, if any.
     clamps_before: Option<Box<Clamps>>,
 }
 
-/// How long after the SYN-ACK the application writes, ns: a thread that waits for the connection must be
-/// woken first, so the ACK of the SYN-ACK leaves by itself. 0.1 ms is what it takes on the testbed. It
-/// decides whether that ACK, which takes 0.1 ms on a link of 5 Mbit/s, is still in front of the first burst.
+/// Time after the SYN-ACK when the application writes, ns: a thread that waits for the connection must be
+/// woken first, so the ACK of the SYN-ACK leaves by itself. The testbed takes 0.1 ms. The time decides
+/// whether this ACK, which takes 0.1 ms on a link of 5 Mbit/s, is still in front of the first burst.
 const WAKE_UP_NS: Nanos = 100_000;
 
 /// The stages of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Waiting,
-    /// It waits for the connection.
+    /// The application waits for the connection.
     Connecting,
-    /// The connection is there: it is woken at this time.
+    /// The connection is established: the application is woken at this time.
     Waking(Nanos),
     Open,
     Stopped,
 }
 
-/// What writes at the sending host.
+/// The application at the sending host.
 struct Application {
     stage: Stage,
     source: Source,
-    /// Bytes that it has written and that do not fill a packet yet.
+    /// Number of bytes that the application has written and that do not fill a packet yet.
     unsent_bytes: u64,
-    /// Datagrams that have been sent.
+    /// Number of datagrams that have been sent.
     datagrams: u64,
 }
 
-/// How the segments of a sender get to its receiver. Results do not depend on it.
+/// The way in which the segments of a sender reach its receiver. Results do not depend on it.
 pub(crate) enum Dispatch<'a> {
-    /// Hop by hop, with an event for each.
+    /// Per hop, with an event for each hop.
     PerHop,
-    /// When they are sent: the first hop is a link with a fast path.
+    /// On the fast path, when segments are sent: the first hop is a link with a fast path.
     FastPath(FastLink<'a>),
     /// At the end of the senders' part of an epoch, over the fast path: see
     /// [`Epochs`](crate::epochs::Epochs).
     Epoch(&'a mut Vec<EpochSegment>),
 }
 
-/// The forward path, as a sender sees it.
+/// The forward path, as a sender uses it.
 struct ForwardPath<'a, 'd, O> {
     now: Nanos,
     dispatch: &'a mut Dispatch<'d>,
@@ -113,7 +113,7 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
 }
 
 impl<O: Observer> ForwardPath<'_, '_, O> {
-    /// A packet enters its first hop.
+    /// Sends a packet to its first hop.
     #[inline(always)] // as `send`
     fn enter(&mut self, packet: Packet<Header>) {
         if let Dispatch::FastPath(link) = self.dispatch {
@@ -123,14 +123,14 @@ impl<O: Observer> ForwardPath<'_, '_, O> {
         }
     }
 
-    /// The connection's first transfer begins, if it has an end.
+    /// Begins the connection's first transfer, if it has an end.
     fn begin_first_transfer(&mut self) {
         if self.receiver_side.is_finite() {
             self.flow.transfers.begins(self.now);
         }
     }
 
-    /// A response begins. Returns its number of packets; `None`: the flow has no responses.
+    /// Begins a response. Returns its number of packets; `None`: the flow has no responses.
     fn begin_response(&mut self) -> Option<u64> {
         let (bytes, _) = self.flow.connection.responses?;
         self.receiver_side.expect(self.now, bytes, self.flow);
@@ -138,7 +138,7 @@ impl<O: Observer> ForwardPath<'_, '_, O> {
         Some(self.flow.pkts(bytes))
     }
 
-    /// Sends a frame of `bytes` in datagrams, all at once. Returns their number.
+    /// Sends a frame of `bytes` in datagrams, all at once. Returns the number of datagrams.
     fn send_frame(&mut self, bytes: u64) -> u64 {
         let pkts = bytes.div_ceil(self.flow.datagram_payload_bytes());
         let Some(media) = &mut self.flow.media else { return 0 };
@@ -157,7 +157,7 @@ impl<O: Observer> ForwardPath<'_, '_, O> {
 }
 
 impl Connection {
-    /// A connection that starts at `start` and sends `size_bytes`, or without end. `random` seeds its
+    /// Returns a connection that starts at `start` and sends `size_bytes`, or without end. `random` seeds its
     /// algorithm.
     pub(crate) fn new(
         flow: &Flow,
@@ -179,8 +179,8 @@ impl Connection {
         }
     }
 
-    /// Starts the next connection of a workload in this slot; its memory is reused. All its randomness
-    /// derives from `seed`.
+    /// Starts the next connection of a workload in this slot; the slot's memory is reused. All randomness of
+    /// the connection derives from `seed`.
     pub(crate) fn renew(&mut self, flow: &Flow, id: ConnectionId, start: Nanos, bytes: u64, seed: u64) {
         let config = &flow.connection;
         let random = (seed >> 32) as u32;
@@ -193,7 +193,7 @@ impl Connection {
         self.application = Application::new(flow.source(Some(bytes), start));
     }
 
-    /// Data packets that have been sent from this slot.
+    /// Number of data packets that have been sent from this slot.
     pub(crate) fn sent(&self) -> Sent {
         let stats = self.sender.stats();
         Sent {
@@ -202,7 +202,7 @@ impl Connection {
         }
     }
 
-    /// Decisions of its algorithm that were outside of their bounds, of all connections in this slot.
+    /// Decisions of the algorithm that were outside their bounds, of all connections in this slot.
     pub(crate) fn clamps(&self) -> Clamps {
         let mut clamps = self.clamps_before.as_deref().copied().unwrap_or_default();
         if let Some(control) = self.sender.control() {
@@ -211,26 +211,26 @@ impl Connection {
         clamps
     }
 
-    /// Is its transfer complete and acknowledged? False once it has been closed.
+    /// Is the connection's transfer complete and acknowledged? False once the connection has been closed.
     pub(crate) fn is_done(&self) -> bool {
         !self.slot.is_over() && self.receiver_side.is_complete() && self.sender.is_idle()
     }
 
-    /// Ends it: packets that are still on their way to it are ignored. A timer of its receiver may still
-    /// fire.
+    /// Ends the connection: packets that are still on their way to it are ignored. A timer of its receiver
+    /// may still fire.
     pub(crate) fn close(&mut self) {
         self.slot.close();
         self.application.stage = Stage::Stopped;
     }
 
-    /// When it next has something to do.
+    /// The time of the connection's next event.
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
         let sender = self.sender.next_timer().unwrap_or(NEVER);
         sender.min(self.slot.next_event())
     }
 
-    /// Does everything that is due at `now`. Packets for a first hop are added to `packets`.
+    /// Runs every event that is due at `now`. Packets for a first hop are added to `packets`.
     #[inline]
     pub(crate) fn run<O: Observer>(
         &mut self,
@@ -275,7 +275,7 @@ impl Application {
         Application { stage: Stage::Waiting, source, unsent_bytes: 0, datagrams: 0 }
     }
 
-    /// The connection is established. Returns when the application goes on.
+    /// Wakes the application of an established connection. Returns the time when the application goes on.
     fn wake(&mut self, at: Nanos) -> Nanos {
         if self.stage != Stage::Connecting {
             return NEVER;
@@ -284,7 +284,7 @@ impl Application {
         at
     }
 
-    /// Starts, stops, takes a request or writes, whatever is due. Returns when something of this is due next,
+    /// Starts, stops, takes a request or writes, whatever is due. Returns the time of the next such event,
     /// requests left out.
     #[cold]
     fn run<O: Observer>(
@@ -330,7 +330,7 @@ impl Application {
         stop.min(self.source.next_event())
     }
 
-    /// Writes what the source has.
+    /// Writes the data that the source offers.
     fn write<O: Observer>(
         &mut self,
         now: Nanos,
@@ -361,7 +361,8 @@ impl Application {
         }
     }
 
-    /// Whole packets of what has been written. The rest waits for more bytes, unless there will be none.
+    /// Returns the whole packets of the data that has been written. The rest waits for more bytes, unless
+    /// there will be none.
     fn whole_pkts(&mut self, bytes: u64, mss_bytes: u64) -> u64 {
         let bytes = self.unsent_bytes + bytes;
         let pkts = if self.source.is_finished() { bytes.div_ceil(mss_bytes) } else { bytes / mss_bytes };

@@ -12,25 +12,25 @@ use crate::event_queue::NEVER;
 use crate::record;
 use crate::simulation::{BOUNDARIES, FIRST_ELEMENT, Simulation};
 
-/// Events between two looks at the wall clock: a few milliseconds.
+/// Number of events between two checks of the wall clock: a few milliseconds.
 const EVENTS_PER_LOOK: u32 = 1 << 14;
-/// Wall-clock time between two reports to the monitor, seconds: fast enough for an eye.
+/// Wall-clock time between two reports to the monitor, seconds: short enough for a display.
 const REPORT_EVERY_S: f64 = 0.1;
 
-/// A simulation and what drives it.
+/// A simulation and its driver.
 pub(crate) struct Engine<O> {
     pub(crate) simulation: Simulation<O>,
-    /// `None`: connections run one event after the other.
+    /// The epochs; `None`: connections run one event after the other.
     epochs: Option<Epochs>,
     boundaries: Boundaries,
     series: Vec<FlowSeries>,
-    /// Times of the points of the series that have been taken.
+    /// Times of the points of the series that have been recorded.
     points: Vec<Nanos>,
 }
 
 impl<O: Observer> Engine<O> {
-    /// The start of a scenario. With `per_hop` there is neither a fast path nor an epoch; results are the
-    /// same.
+    /// Returns an engine at the start of a scenario. With `per_hop` there is neither a fast path nor an
+    /// epoch; results are equal.
     pub(crate) fn new(scenario: &Scenario, observer: O, per_hop: bool) -> Result<Self, Error> {
         let mut simulation = Simulation::new(scenario, observer, per_hop)?;
         let boundaries = Boundaries::new(simulation.schedule);
@@ -41,7 +41,7 @@ impl<O: Observer> Engine<O> {
         Ok(Engine { simulation, epochs, boundaries, series, points: Vec::new() })
     }
 
-    /// Runs it to its end.
+    /// Runs the simulation to its end.
     pub(crate) fn run(mut self, scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error> {
         let stopwatch = Stopwatch::start();
         let seconds = |t: Nanos| t as f64 / SECOND as f64;
@@ -63,12 +63,12 @@ impl<O: Observer> Engine<O> {
         Ok(record::record(self.simulation, self.series, self.points, scenario, &stopwatch))
     }
 
-    /// Runs to the end, or up to `pause`: all events before it, and what is measured at that time.
+    /// Runs to the end, or up to `pause`: all events before it, and the measurements at that time.
     pub(crate) fn run_until(&mut self, pause: Nanos) {
         while self.run_some(u32::MAX, pause).is_some() {}
     }
 
-    /// Runs `events` events, or an epoch more, up to `pause`. Returns the time reached; `None`: nothing is
+    /// Runs `events` events, or an epoch more, up to `pause`. Returns the time reached; `None`: no event is
     /// left before the pause, or the run is over.
     fn run_some(&mut self, events: u32, pause: Nanos) -> Option<Nanos> {
         let end = self.simulation.schedule.end;
@@ -105,7 +105,7 @@ impl<O: Observer> Engine<O> {
         }
     }
 
-    /// Takes what is measured at boundaries of the schedule.
+    /// Takes the measurements at boundaries of the schedule.
     #[cold]
     fn measure(&mut self, now: Nanos) {
         while let Some(boundary) = self.boundaries.take(now) {
@@ -132,7 +132,7 @@ impl<O: Observer> Engine<O> {
         simulation.check_conservation();
     }
 
-    /// Gives the meters what has been sent by an edge of the measurement window.
+    /// Gives the meters the packets that have been sent by an edge of the measurement window.
     fn count_sent(&mut self, now: Nanos) {
         let simulation = &mut self.simulation;
         let mut sent = vec![Sent::default(); simulation.flows.len()];
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!((lookahead(&with_aqm), lookahead(&shared_back)), (None, None));
     }
 
-    /// Everything that a run says but its cost. As text, because NaN is not equal to itself.
+    /// Returns a run without its cost. As text, because NaN is not equal to itself.
     fn text(run: Run) -> String {
         format!("{}{:?}", run.summary.stable_json(), run.series)
     }

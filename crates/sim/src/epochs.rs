@@ -1,14 +1,15 @@
 //! Epochs of conservative parallel simulation, on one thread: all senders, then all links, then all
 //! receivers.
 //!
-//! What a link does to a packet has no effect on any host before the packet has arrived. So for as long as
-//! the shortest path from a link to a receiver takes (the lookahead), connections cannot affect each other
-//! (Chandy and Misra 1979, Fujimoto 1990). An epoch is at most that long. Each connection runs for the whole
-//! epoch at once, while its memory is in the nearest cache; then the links take what all have sent, in the
-//! order of time; then each receiver takes what arrives. See docs/decisions/0003-lookahead-epochs.md.
+//! The treatment of a packet by a link has no effect on any host before the packet has arrived. So for as
+//! long as the shortest path from a link to a receiver takes (the lookahead), connections cannot affect each
+//! other (Chandy and Misra 1979, Fujimoto 1990). An epoch is at most that long. Each connection runs for the
+//! whole epoch at once, while its memory is in the nearest cache; then the links take all segments in the
+//! order of time; then each receiver takes the segments that arrive. See
+//! docs/decisions/0003-lookahead-epochs.md.
 //!
-//! Results do not depend on where epochs begin and end. Tests compare them with those of one event after the
-//! other.
+//! Results do not depend on where epochs begin and end. Tests compare them with the results of one event
+//! after the other.
 
 use fairpace_netem::{Fate, Link, Nanos, Packet, Propagation, Transit};
 use fairpace_results::observer::Observer;
@@ -21,23 +22,23 @@ use crate::header::{EpochSegment, Header, arriving_ecn, ecn, segment_bytes};
 use crate::simulation::{FirstLink, NO_LINK, Simulation};
 
 /// Target number of packets per epoch, at 32 bytes each. With 500 connections, each then sends about 130
-/// packets in a row. Shorter epochs lose part of the speed; twice as long ones gain little (decision 3).
+/// packets in a row. Shorter epochs lose part of the speed; twice as long epochs gain little (decision 3).
 const TARGET_PKTS: usize = 65_536;
-/// A link prefetches the segments of the burst this many bursts ahead. Segments are stored by slot, but links
-/// take them by time; eight bursts are a few hundred instructions.
+/// Distance of the prefetched burst: a link prefetches the segments of the burst this number of bursts ahead.
+/// Segments are stored by slot, but links take them by time; eight bursts are a few hundred instructions.
 const AHEAD: usize = 8;
-/// An [`EpochSegment::leaves`] of a segment that its link drops or loses.
+/// Value of [`EpochSegment::leaves`] for a segment that its link drops or loses.
 const DROPPED: Nanos = NEVER - 1;
 
 /// The epochs of a simulation.
 #[derive(Default)]
 pub(crate) struct Epochs {
-    /// No epoch is longer, ns.
+    /// Length of the longest possible epoch, ns.
     pub(crate) lookahead: Nanos,
     /// Length of the next epoch, ns, unless a boundary ends it earlier. It is halved or doubled so that an
     /// epoch has about [`TARGET_PKTS`] packets.
     pub(crate) span: Nanos,
-    /// What all connections send in an epoch, one connection after the other.
+    /// The segments of all connections in an epoch, one connection after the other.
     segments: Vec<EpochSegment>,
     bursts: Vec<Burst>,
     turns: Vec<Turn>,
@@ -63,14 +64,14 @@ pub(crate) fn lookahead<O: Observer>(simulation: &Simulation<O>) -> Option<Nanos
     times.min().filter(|ns| *ns > 0)
 }
 
-/// Segments that a connection sends at one time: from the end of the burst before up to this index.
+/// The segments that a connection sends at one time: from the end of the burst before up to this index.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     at: Nanos,
     end: usize,
 }
 
-/// All that a connection sends in an epoch: bursts from the end of the turn before up to this index.
+/// The bursts that a connection sends in an epoch: from the end of the turn before up to this index.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     slot: u32,
@@ -78,16 +79,16 @@ struct Turn {
 }
 
 /// A burst's place in the order of time: time, slot, first segment and the one after its last, 32 bits each.
-/// Bursts at the same time are in the order of their slots, as in the event queue; those of one slot in the
+/// Bursts at the same time are in the order of their slots, as in the event queue; bursts of one slot in the
 /// order in which they were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
 impl Key {
-    /// The longest epoch.
+    /// Length of the longest epoch that a key can hold, ns.
     const LONGEST_NS: Nanos = u32::MAX as Nanos;
 
-    /// `after_ns` is the time since the epoch began.
+    /// Returns the key of a burst; `after_ns` is the time since the epoch began.
     #[inline]
     fn new(after_ns: u32, slot: u32, begin: u32, end: u32) -> Self {
         Key((u128::from(after_ns) << 96)
@@ -103,14 +104,14 @@ impl Key {
 }
 
 impl Epochs {
-    /// Epochs of at most `lookahead`.
+    /// Returns epochs of at most `lookahead`.
     pub(crate) fn new(lookahead: Nanos) -> Self {
         let lookahead = lookahead.min(Key::LONGEST_NS);
         Epochs { lookahead, span: lookahead, ..Epochs::default() }
     }
 
-    /// Runs all connections from `from`, when the first of them has something to do, to the end of the epoch,
-    /// which is at `limit` at the latest. Returns the number of events.
+    /// Runs all connections from `from`, the time of the first event, to the end of the epoch, which is at
+    /// `limit` at the latest. Returns the number of events.
     pub(crate) fn run<O: Observer>(
         &mut self,
         simulation: &mut Simulation<O>,
@@ -219,8 +220,7 @@ impl Epochs {
     }
 }
 
-/// Takes a burst over its link as one, if nothing can happen to it there but waiting. False: nothing has
-/// happened.
+/// Takes a burst over its link as one, if the link can only delay it. False: the burst has not been taken.
 #[inline]
 fn transit_burst(
     now: Nanos,

@@ -1,8 +1,8 @@
-//! Why a scenario could not be simulated.
+//! Errors of a simulation.
 
 use fairpace_netem::build::ImpossibleNetwork;
 
-/// Why a scenario could not be run to its end.
+/// The reason for which a scenario could not be run to its end.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A flow names one of the running kernel's algorithms.
@@ -24,7 +24,7 @@ pub enum Error {
     /// The scenario has no link or no flow.
     #[error("the scenario has no {what}; add at least one")]
     Empty {
-        /// `links` or `flows`; `algorithms`, which no build is without.
+        /// The missing part: `links` or `flows`; `algorithms`, which no build is without.
         what: &'static str,
     },
     /// The monitor stopped the run. There is no partial result, since the measurement window is not complete.

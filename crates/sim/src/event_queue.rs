@@ -1,15 +1,15 @@
 //! The event queue: a tournament tree of the next times of all sources of events.
 //!
-//! Each source has one entry, which is replaced, never inserted or removed: an update walks from its group to
-//! the root and stops where nothing changes. A group is a cache line. Among equal times the lower index wins,
-//! so the order of events is a function of the scenario alone.
+//! Each source has one entry, which is replaced, never inserted or removed: an update goes from the entry's
+//! group to the root and stops at the first group that does not change. A group is a cache line. Among equal
+//! times the lower index wins, so the order of events is a function of the scenario alone.
 
 use fairpace_netem::Nanos;
 
 /// The time of a source that has no event.
 pub(crate) const NEVER: Nanos = Nanos::MAX;
 
-/// Entries per group: the times and indices of four fill a cache line.
+/// Number of entries per group: the times and indices of four entries fill a cache line.
 const WIDTH: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
@@ -34,14 +34,14 @@ impl Group {
 #[derive(Debug, Clone)]
 pub(crate) struct EventQueue {
     first: (Nanos, u32),
-    /// Level after level: the groups of all sources, those of their winners, and so on to the root.
+    /// Level after level: the groups of all sources, the groups of their winners, and so on to the root.
     groups: Vec<Group>,
-    /// Groups of the first level.
+    /// Number of groups of the first level.
     first_level: usize,
 }
 
 impl EventQueue {
-    /// A queue for `sources` sources, without events.
+    /// Returns a queue for `sources` sources, without events.
     pub(crate) fn new(sources: usize) -> Self {
         let first_level = sources.div_ceil(WIDTH).max(1);
         let (mut all, mut level) = (first_level, first_level);
@@ -71,7 +71,7 @@ impl EventQueue {
         self.first = self.groups[from].winner();
     }
 
-    /// Makes room for `sources` sources. The room doubles, so that growing one by one costs little.
+    /// Makes room for `sources` sources. The room doubles, so that growth by single sources costs little.
     pub(crate) fn grow(&mut self, sources: usize) {
         if sources <= self.first_level * WIDTH {
             return;

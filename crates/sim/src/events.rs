@@ -9,7 +9,8 @@ use crate::observe;
 use crate::simulation::{FIRST_ELEMENT, NO_LINK, Simulation};
 
 impl<O: Observer> Simulation<O> {
-    /// Runs everything that is due for the connection in this slot, and sends its packets to their first hop.
+    /// Runs every event that is due for the connection in this slot, and sends its packets to their first
+    /// hop.
     #[inline]
     pub(crate) fn run_connection(&mut self, slot: usize, now: Nanos) {
         let connection = &mut self.connections[slot];
@@ -138,7 +139,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A packet comes out of the last hop of its data.
+    /// Delivers a packet that comes out of the last hop of its data.
     fn deliver(&mut self, now: Nanos, packet: Packet<Header>) {
         let index = packet.payload.slot as usize;
         let flow = &mut self.flows[packet.flow as usize];
@@ -152,7 +153,7 @@ impl<O: Observer> Simulation<O> {
         self.queue.set_earlier(self.first_connection + index, slot.next_event());
     }
 
-    /// An ACK comes out of its last hop.
+    /// Delivers an ACK that comes out of its last hop.
     fn deliver_ack(&mut self, now: Nanos, packet: Packet<Header>) {
         let Header { slot: index, segment, .. } = packet.payload;
         let index = index as usize;
@@ -166,7 +167,7 @@ impl<O: Observer> Simulation<O> {
         self.queue.set_earlier(self.first_connection + index, slot.next_event());
     }
 
-    /// A packet was dropped or lost.
+    /// Removes a packet that was dropped or lost.
     fn discard(&mut self, packet: &Packet<Header>) {
         self.flows[packet.flow as usize].counts.dropped_pkts += 1;
         let Header { slot, segment, .. } = packet.payload;
@@ -175,7 +176,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A packet was duplicated.
+    /// Counts a packet that was duplicated.
     #[cold]
     fn count_duplicate(&mut self, packet: &Packet<Header>) {
         self.flows[packet.flow as usize].counts.entered_pkts += 1;
@@ -185,7 +186,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A packet as an observer gets it.
+    /// Returns a packet as an observer gets it.
     fn observed(&self, packet: &Packet<Header>) -> observer::Packet {
         let Header { slot, segment, .. } = packet.payload;
         let receiver_side = &self.connections[slot as usize].receiver_side;

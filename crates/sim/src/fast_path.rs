@@ -1,10 +1,10 @@
 //! The fast path: a packet's departure from its last link, its arrival and the receiver's ACK are computed
 //! when it enters the link.
 //!
-//! It is derived from the built network, and from which flows are workloads with GRO. A link has it if its
-//! queue knows all departures on arrival (a FIFO, or RED, which decides on arrival) and its packets go
-//! straight to their receivers: no other hop follows but a line that keeps the order. The receiver then runs
-//! ahead of time. No other packet can reach it before, since the line keeps the order.
+//! The fast paths follow from the built network, and from the flows that are workloads with GRO. A link has a
+//! fast path if its queue knows all departures on arrival (a FIFO, or RED, which decides on arrival) and its
+//! packets go straight to their receivers: no other hop follows but a line that keeps the order. The receiver
+//! then runs ahead of time. No other packet can reach it before, since the line keeps the order.
 
 use fairpace_netem::{Element, Fate, Link, Nanos, Network, Packet, Propagation, Transit};
 use fairpace_results::observer::Observer;
@@ -17,10 +17,10 @@ use crate::observe;
 use crate::receiver_side::ReceiverSide;
 use crate::slot::Slot;
 
-/// Which links have a fast path, and what is behind them.
+/// The links that have a fast path, and the propagation behind them.
 pub(crate) struct FastPath {
     has: Vec<bool>,
-    /// The propagation behind each link; 0 ns where the network has none.
+    /// The propagation behind each link; 0 ns where the network has no delay line.
     pub(crate) behind: Vec<Propagation>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct FastLink<'a> {
 }
 
 impl FastPath {
-    /// The fast paths of a network; none with `per_hop`.
+    /// Returns the fast paths of a network; no paths with `per_hop`.
     pub(crate) fn new(network: &Network<Header>, scenario: &Scenario, per_hop: bool) -> Self {
         let ends = |link| if per_hop { None } else { ends_at(network, scenario, link) };
         let ends: Vec<Option<Propagation>> = (0..network.link_count()).map(ends).collect();
@@ -48,12 +48,12 @@ impl FastPath {
         self.has.get(element).is_some_and(|has| *has)
     }
 
-    /// The link with a fast path that is the first hop of a flow's data.
+    /// Returns the link with a fast path that is the first hop of a flow's data.
     pub(crate) fn first_link(&self, network: &Network<Header>, flow: usize) -> Option<u32> {
         network.paths[flow].forward.first().copied().filter(|element| self.has(*element as usize))
     }
 
-    /// The fast path of this link.
+    /// Returns the fast path of this link.
     #[inline]
     pub(crate) fn link<'a>(
         &'a mut self,
@@ -72,7 +72,7 @@ impl FastPath {
     }
 }
 
-/// The propagation behind a link that has a fast path.
+/// Returns the propagation behind a link that has a fast path.
 fn ends_at(network: &Network<Header>, scenario: &Scenario, link: usize) -> Option<Propagation> {
     let Element::Link(element) = &network.elements[link] else { return None };
     if !element.has_fast_path() {
@@ -127,7 +127,7 @@ impl FastLink<'_> {
         }
     }
 
-    /// Carries a packet whose connection is over: no receiver takes it.
+    /// Carries a packet whose connection is over, so that no receiver takes it.
     #[cold]
     pub(crate) fn carry_stray<O: Observer>(
         &mut self,

@@ -13,43 +13,43 @@ use crate::header::DATAGRAM_HEADER_BYTES;
 use crate::host_view::AlgorithmConfig;
 use crate::workload::Workload;
 
-/// What the connections of a flow share. Its fields are in the order in which packets read them, see
-/// docs/decisions/0004-repr-c-field-order.md.
+/// The configuration and meters that the connections of a flow share. The fields are in the order in which
+/// packets read them, see docs/decisions/0004-repr-c-field-order.md.
 #[repr(C)]
 pub(crate) struct Flow {
     pub(crate) counts: Counts,
-    /// When the run ends. Packets that arrive later are computed, but not measured.
+    /// Time when the run ends. Packets that arrive later are computed, but not measured.
     pub(crate) run_ends: Nanos,
-    /// Propagation of the links that its ACKs take.
+    /// Propagation of the links that the flow's ACKs take.
     pub(crate) back_links_ns: Nanos,
     pub(crate) index: u32,
-    /// Payload of a full packet. 16 bits are enough for any MTU, and keep the first fields together.
+    /// Payload of a full packet, bytes. 16 bits are enough for any MTU, and keep the first fields together.
     mss_bytes: u16,
-    /// Do its ACKs take links?
+    /// True if the flow's ACKs take links.
     pub(crate) acks_take_links: bool,
-    /// Its frames travel in datagrams, without a connection.
+    /// True if the flow's frames travel in datagrams, without a connection.
     pub(crate) has_datagrams: bool,
-    /// Of its audio or video, if it has any.
+    /// Meter of the flow's audio or video, if it has any.
     pub(crate) media: Option<Box<MediaMeter>>,
     pub(crate) meter: FlowMeter,
     /// Connections or responses of finite size.
     pub(crate) transfers: Transfers,
-    /// Connections that have failed.
+    /// Number of connections that have failed.
     pub(crate) failed: u64,
     ideal: Ideal,
     pub(crate) workload: Option<Workload>,
     pub(crate) connection: ConnectionConfig,
 }
 
-/// Packets of any kind, in both directions.
+/// Numbers of packets of any kind, in both directions.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// Entered the network, or were created in it as a duplicate.
+    /// Number of packets that entered the network, or were created in it as a duplicate.
     pub(crate) entered_pkts: u64,
-    /// Reached their host.
+    /// Number of packets that reached their host.
     pub(crate) arrived_pkts: u64,
     pub(crate) dropped_pkts: u64,
-    /// Data packets among those that arrived.
+    /// Number of data packets among those that arrived.
     pub(crate) data_pkts: u64,
 }
 
@@ -60,9 +60,9 @@ pub(crate) struct ConnectionConfig {
     pub(crate) algorithm: AlgorithmConfig,
     pub(crate) path: OwnPath,
     pub(crate) pattern: Pattern,
-    /// The sizes of its frames.
+    /// Random numbers for the sizes of the flow's frames.
     pub(crate) frames: Random,
-    /// The size of a response in bytes, and the time from one to the next request.
+    /// The size of a response in bytes, and the time from a response to the next request.
     pub(crate) responses: Option<(u64, Nanos)>,
     pub(crate) size_bytes: Option<u64>,
     pub(crate) start: Nanos,
@@ -70,7 +70,7 @@ pub(crate) struct ConnectionConfig {
 }
 
 impl Flow {
-    /// The flow of this index.
+    /// Returns the flow of this index.
     pub(crate) fn new(
         scenario: &Scenario,
         index: u32,
@@ -123,8 +123,8 @@ impl Flow {
         })
     }
 
-    /// A transfer of `bytes` that began at `began` is complete at `now`. With `connects` its time includes
-    /// the handshake.
+    /// Records that a transfer of `bytes` that began at `began` is complete at `now`. With `connects` its
+    /// time includes the handshake.
     pub(crate) fn completed(&mut self, began: Nanos, now: Nanos, bytes: u64, connects: bool) {
         let wire_bytes = self.pkts(bytes).max(1).saturating_mul(u64::from(self.data_bytes()));
         self.transfers.completed(began, now, self.ideal.ns(wire_bytes, connects));
@@ -136,23 +136,23 @@ impl Flow {
         u64::from(self.mss_bytes)
     }
 
-    /// Length of a full packet on the wire.
+    /// Length of a full packet on the wire, bytes.
     #[inline]
     pub(crate) fn data_bytes(&self) -> u32 {
         u32::from(self.mss_bytes) + HEADER_BYTES
     }
 
-    /// The most of a frame that a datagram carries, bytes.
+    /// Most bytes of a frame that a datagram carries.
     pub(crate) fn datagram_payload_bytes(&self) -> u64 {
         u64::from(self.data_bytes() - DATAGRAM_HEADER_BYTES)
     }
 
-    /// `bytes` in packets, rounded up.
+    /// Returns the number of packets for `bytes`, rounded up.
     pub(crate) fn pkts(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.mss_bytes())
     }
 
-    /// What the application of a connection writes that starts at `start`.
+    /// Returns the application's source for a connection that starts at `start`.
     pub(crate) fn source(&self, size_bytes: Option<u64>, start: Nanos) -> Source {
         let first = self.connection.responses.map(|(bytes, _)| bytes);
         let source = Source::new(self.connection.pattern, first.or(size_bytes), start);
@@ -160,7 +160,7 @@ impl Flow {
     }
 }
 
-/// The algorithm of a flow with its parameters.
+/// Returns the algorithm of a flow with its parameters.
 fn params(flow: &scenario::Flow) -> Result<Params, Error> {
     match &flow.cc {
         Cc::Ours(ours) => Ok(*ours.params()),

@@ -1,4 +1,4 @@
-//! The simulator's payload of a packet: which connection it belongs to, its next hop, and its TCP segment.
+//! The simulator's payload of a packet: its connection, its next hop, and its TCP segment.
 
 use fairpace_netem::{Content, Direction, EcnField, Hop, Nanos, Packet, Payload};
 use fairpace_scenario as scenario;
@@ -14,15 +14,15 @@ pub(crate) const DATAGRAM_HEADER_BYTES: u32 = 14 + 20 + 8 + 12;
 const RST_BYTES: u32 = 14 + 20 + 20;
 /// Length of the AccECN option with its three counters, padded to whole words (RFC 9768, section 3.2.3).
 const ACCECN_OPTION_BYTES: u32 = 12;
-/// The same with the two counters that fit beside two SACK blocks.
+/// Length of the AccECN option with the two counters that fit beside two SACK blocks, bytes.
 const SHORT_ACCECN_OPTION_BYTES: u32 = 8;
 
-/// What a simulated packet is.
+/// The kind of a simulated packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A data segment or a SYN.
     Segment,
-    /// No TCP segment, but a part of a frame; `segment.seq` is its number.
+    /// A part of a frame instead of a TCP segment; `segment.seq` is its number.
     Datagram,
     /// A pure ACK.
     Ack,
@@ -30,20 +30,20 @@ pub(crate) enum Kind {
     SynAck,
 }
 
-/// What a simulated packet carries beside its flow, its length and its ECN field.
+/// The fields of a simulated packet beside its flow, its length and its ECN field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// The slot of its connection. Connections of a workload use a slot one after the other;
-    /// `Packet::connection` tells them apart.
+    /// The slot of the packet's connection. Connections of a workload use a slot one after the other;
+    /// `Packet::connection` distinguishes them.
     pub(crate) slot: u32,
     /// The next hop. A packet in the direction [`Direction::Back`] is an ACK; `segment.seq` is then its
     /// number in [`AcksInTransit`](crate::ack_queue::AcksInTransit).
     pub(crate) hop: Hop,
-    /// How far `segment.sent` is ahead of the time at which the segment left, us, rounded up. Probes and
-    /// timeouts do not wait for the pacer, but carry the time at which it would have released them, as in
+    /// Time by which `segment.sent` is ahead of the time at which the segment left, us, rounded up. Probes
+    /// and timeouts do not wait for the pacer, but carry the time at which it would have released them, as in
     /// Linux.
     pub(crate) ahead_us: u32,
-    /// It came to its last link with CE. Kept only for an observer, and not on the fast path.
+    /// True if the packet came to its last link with CE. Kept only for an observer, and not on the fast path.
     pub(crate) arrived_ce: bool,
     pub(crate) kind: Kind,
     pub(crate) segment: Segment,
@@ -65,11 +65,11 @@ impl Payload for Header {
     }
 }
 
-/// Queues hold many packets: a larger one costs cache misses.
+/// Checks the size of a packet. Queues hold many packets: larger packets cost cache misses.
 const _: () = assert!(size_of::<Packet<Header>>() == 56);
 
 impl Header {
-    /// How far ahead of `now` a segment is stamped.
+    /// Returns the time by which the stamp of a segment is ahead of `now`, us.
     #[inline]
     pub(crate) fn ahead_us(segment: &Segment, now: Nanos) -> u32 {
         if segment.sent <= now {
@@ -78,19 +78,19 @@ impl Header {
         u32::try_from((segment.sent - now).div_ceil(1_000)).unwrap_or(u32::MAX)
     }
 
-    /// When the segment left its host.
+    /// The time when the segment left its host.
     #[inline]
     pub(crate) fn left(&self) -> Nanos {
         before(self.segment.sent, self.ahead_us)
     }
 
-    /// The same for a segment that was sent at `now`.
+    /// Returns the time when a segment that was sent at `now` left its host.
     #[inline]
     pub(crate) fn left_at(segment: &Segment, now: Nanos) -> Nanos {
         before(segment.sent, Header::ahead_us(segment, now))
     }
 
-    /// Is it an ACK on its reverse route?
+    /// Is the packet an ACK on its reverse route?
     #[inline]
     pub(crate) fn is_ack(&self) -> bool {
         self.hop.direction == Direction::Back
@@ -107,14 +107,14 @@ fn before(sent: Nanos, ahead_us: u32) -> Nanos {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EpochSegment {
     pub(crate) segment: Segment,
-    /// When it has passed the propagation behind the link, once that is known.
+    /// Time when the segment has passed the propagation behind the link, once this is known.
     pub(crate) leaves: Nanos,
 }
 
-/// An epoch has tens of thousands.
+/// Checks the size of a segment, of which an epoch has tens of thousands.
 const _: () = assert!(size_of::<EpochSegment>() == 32);
 
-/// The ECN field with which a segment leaves its host.
+/// Returns the ECN field with which a segment leaves its host.
 #[inline]
 pub(crate) fn ecn(segment: &Segment) -> EcnField {
     match segment.ecn {
@@ -125,13 +125,13 @@ pub(crate) fn ecn(segment: &Segment) -> EcnField {
     }
 }
 
-/// A packet's segment as it arrives, with the mark of the path.
+/// Returns a packet's segment as it arrives, with the mark of the path.
 #[inline]
 pub(crate) fn arriving(packet: &Packet<Header>) -> Segment {
     Segment { ecn: arriving_ecn(packet.ecn), ..packet.payload.segment }
 }
 
-/// The ECN field of the network, as a receiver sees it.
+/// Returns the ECN field of the network in the type of a receiver.
 #[inline]
 pub(crate) fn arriving_ecn(field: EcnField) -> fairpace_tcp::EcnField {
     match field {
@@ -142,7 +142,8 @@ pub(crate) fn arriving_ecn(field: EcnField) -> fairpace_tcp::EcnField {
     }
 }
 
-/// Length of what a sender sends on the wire. `data_bytes`: that of the flow's full packets.
+/// Returns the length on the wire of a packet that a sender sends. `data_bytes`: the length of the flow's
+/// full packets.
 #[inline]
 pub(crate) fn segment_bytes(segment: &Segment, data_bytes: u32) -> u32 {
     match segment.seq {
@@ -152,7 +153,7 @@ pub(crate) fn segment_bytes(segment: &Segment, data_bytes: u32) -> u32 {
     }
 }
 
-/// Length of an ACK on the wire; `accecn`: with the AccECN option, if it fits.
+/// Returns the length of an ACK on the wire; `accecn`: with the AccECN option, if it fits.
 pub(crate) fn ack_bytes(ack: &Ack, accecn: bool) -> u32 {
     if ack.syn {
         return SYN_BYTES;

@@ -1,9 +1,9 @@
-//! What an algorithm gets from its host: the sender's whole state, or only what a stock Linux kernel
-//! keeps.
+//! The view that an algorithm gets from its host: the sender's whole state, or only the values that a stock
+//! Linux kernel keeps.
 //!
-//! A simulated packet records what was in flight when it was sent, and the sender reports each loss. A stock
-//! kernel does neither: `cc/bpf` rebuilds both from a ring, and so does [`HostView`] here, with the same
-//! code.
+//! A simulated packet records the number of packets in flight when it was sent, and the sender reports each
+//! loss. A stock kernel does neither: `cc/bpf` rebuilds both from a ring, and so does [`HostView`] here, with
+//! the code of `cc/bpf`.
 
 use fairpace_cc::{Clamps, Controller, Decision, Event, KernelSends, Kind, Observation, Params, View};
 use fairpace_tcp::Control;
@@ -11,30 +11,30 @@ use fairpace_tcp::Control;
 #[cfg(feature = "testing")]
 use crate::recording::{self, Call, CallKind};
 
-/// An algorithm's parameters, and what its host keeps.
+/// An algorithm's parameters, and the kind of its host.
 #[derive(Debug, Clone)]
 pub(crate) struct AlgorithmConfig {
     pub(crate) params: Params,
-    /// The host keeps no more than a stock kernel.
+    /// True if the host keeps no more than a stock kernel.
     pub(crate) as_kernel: bool,
 }
 
-/// A connection's algorithm, behind what its host keeps.
+/// A connection's algorithm, behind the values that its host keeps.
 #[derive(Clone)]
 pub(crate) struct HostView {
     control: Controller,
-    /// 3 kB that most connections do not need.
+    /// The kernel's record, 3 kB that most connections do not need.
     kernel: Option<Box<Kernel>>,
-    /// Its number, if its calls are recorded.
+    /// The connection's number, if its calls are recorded.
     #[cfg(feature = "testing")]
     recorded: Option<u32>,
 }
 
-/// What the kernel host records of a connection.
+/// The record that the kernel host keeps of a connection.
 #[derive(Clone)]
 struct Kernel {
     sends: KernelSends,
-    /// `lost_pkts` when the algorithm was last notified of losses.
+    /// Value of `lost_pkts` when the algorithm was last notified of losses.
     notified_lost_pkts: u32,
     /// The end of the highest packet that was lost since then.
     lost_end_seq: Option<u32>,
@@ -120,7 +120,7 @@ impl HostView {
 
 #[cfg(feature = "testing")]
 impl HostView {
-    /// Records a call, where calls are recorded.
+    /// Records a call, if calls are recorded.
     #[inline]
     fn keep(&self, kind: CallKind, view: &View, before: Decision, after: &Decision) {
         if let Some(connection) = self.recorded {
@@ -130,7 +130,7 @@ impl HostView {
 }
 
 impl Kernel {
-    /// Like cong_control in cc/bpf/object.bpf.c.
+    /// Processes an ACK like cong_control in cc/bpf/object.bpf.c.
     fn on_ack(&mut self, control: &mut Controller, truth: &View, decision: &mut Decision) {
         let mut view = View { sample_inflight_pkts: 0, sample_lost_pkts: 0, ..*truth };
         let before = |now: u32, news: u32| now.wrapping_sub(news);

@@ -86,7 +86,7 @@ use fairpace_scenario::Scenario;
 /// [`load`](fairpace_scenario::load), [`parse`](fairpace_scenario::parse) or [`Scenario::sealed`].
 ///
 /// `monitor` is called a few times per second of wall-clock time with the simulated time in seconds, and can
-/// stop the run. `summary.commit` is left `unknown`: the caller knows its own.
+/// stop the run. `summary.commit` is left `unknown`: the caller sets it.
 ///
 /// # Errors
 /// [`Error::Empty`] without a link or a flow, [`Error::KernelOnly`] for a flow with one of the kernel's own
@@ -96,7 +96,7 @@ pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Error>
     engine::Engine::new(scenario, NullObserver, false)?.run(scenario, monitor)
 }
 
-/// The same as [`run`], with an observer of packets, ACKs and senders. It changes no result.
+/// Simulates like [`run`], with an observer of packets, ACKs and senders, which changes no result.
 ///
 /// # Errors
 /// See [`Error`].
@@ -108,8 +108,8 @@ pub fn run_with<O: Observer>(
     engine::Engine::new(scenario, observer, false)?.run(scenario, monitor)
 }
 
-/// The same as [`run`], bit for bit, without fast path and epochs: every departure from an element is an
-/// event.
+/// Simulates like [`run`], with equal results bit for bit, without fast path and epochs: every departure from
+/// an element is an event.
 ///
 /// # Errors
 /// See [`Error`].

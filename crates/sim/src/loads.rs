@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use fairpace_scenario::{Arrivals, Cc, Codel, Flow, Link, Queue, Scenario, Sizes};
 
-/// Flows of a load by number, at most: 20,000 of 5 Mbit/s each are 100 Gbit/s.
+/// Most flows of a load by number: 20,000 of 5 Mbit/s each are 100 Gbit/s.
 const MOST_FLOWS: u64 = 20_000;
 
-/// A load by name, of this many simulated milliseconds; `None` for an unknown load or algorithm.
+/// Returns a load by name, of this many simulated milliseconds; `None` for an unknown load or algorithm.
 #[must_use]
 pub fn by_name(name: &str, run_ms: u64) -> Option<Scenario> {
     let (kind, cc) = name.split_once('/').unwrap_or((name, "bbr1"));
@@ -42,7 +42,7 @@ fn flow(cc: &Cc, number: u64, rtt_ms: u64, start_ms: u64) -> Flow {
     Flow { start, ..Flow::new(format!("{number}"), cc.clone(), Duration::from_millis(rtt_ms)) }
 }
 
-/// 10 and 50 ms through 100 Mbit/s and 2 MB: the first experiment of Ma et al. 2017.
+/// Flows with RTTs of 10 and 50 ms through 100 Mbit/s and 2 MB: the first experiment of Ma et al. 2017.
 #[must_use]
 pub fn two(cc: &Cc, run_ms: u64) -> Scenario {
     let link = Link::new("bottleneck", 100_000_000, 2_000_000);
@@ -50,14 +50,15 @@ pub fn two(cc: &Cc, run_ms: u64) -> Scenario {
     scenario(link, vec![flow(cc, 1, 10, 0), flow(cc, 2, 50, second)], run_ms)
 }
 
-/// The same with CoDel: every packet's departure is an event.
+/// The load `two` with CoDel: every packet's departure is an event.
 fn codel(cc: &Cc, run_ms: u64) -> Scenario {
     let mut scenario = two(cc, run_ms);
     scenario.links[0].queue = Queue::Codel(Codel::default());
     scenario
 }
 
-/// Many flows of 20 to 60 ms with 5 Mbit/s each, through a buffer of one bandwidth-delay product of 40 ms.
+/// Flows with RTTs of 20 to 60 ms and 5 Mbit/s each, through a buffer of one bandwidth-delay product of 40
+/// ms.
 fn many(flows: u64, cc: &Cc, run_ms: u64) -> Scenario {
     let rate_bps = flows * 5_000_000;
     let link = Link::new("bottleneck", rate_bps, rate_bps / 8 / 25);
@@ -74,7 +75,7 @@ fn fat(cc: &Cc, run_ms: u64) -> Scenario {
     scenario(link, (0..500).map(|i| flow(cc, i, 145, i % 10)).collect(), run_ms)
 }
 
-/// 50,000 flows per second of 10 kB on average on 10 Gbit/s: a million in 20 s.
+/// A workload of 50,000 flows per second of 10 kB on average on 10 Gbit/s: a million in 20 s.
 fn web(cc: &Cc, run_ms: u64) -> Scenario {
     // half of them up to 2 kB, nine of ten up to 10 kB, the largest 130 kB
     let cdf = [(500, 0), (2_000, 500_000_000), (10_000, 900_000_000), (130_000, 1_000_000_000)];

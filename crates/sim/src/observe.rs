@@ -1,4 +1,4 @@
-//! Conversions from the types of the engine to those of `fairpace_results::observer`.
+//! Conversions from the types of the engine to the types of `fairpace_results::observer`.
 
 use fairpace_netem::{EcnField, Fate, Nanos, Packet, Transit};
 use fairpace_results::observer::{self, ConnectionId, Content, LinkEvent, Observer, SenderState};
@@ -7,7 +7,7 @@ use fairpace_tcp::{Ack, Segment, Sender};
 use crate::header::{Header, Kind};
 use crate::host_view::HostView;
 
-/// An ACK, as an observer gets it.
+/// Returns an ACK as an observer gets it.
 pub(crate) fn ack(ack: &Ack) -> observer::Ack {
     observer::Ack {
         syn: ack.syn,
@@ -21,7 +21,7 @@ pub(crate) fn ack(ack: &Ack) -> observer::Ack {
     }
 }
 
-/// A segment, as an observer gets it.
+/// Returns a segment as an observer gets it.
 pub(crate) fn segment(&Segment { seq, cwr, push, .. }: &Segment) -> Content {
     match seq {
         Segment::SYN => Content::Syn,
@@ -30,7 +30,7 @@ pub(crate) fn segment(&Segment { seq, cwr, push, .. }: &Segment) -> Content {
     }
 }
 
-/// A packet, as an observer gets it. `carried` is the ACK that it carries; `None`: it is data.
+/// Returns a packet as an observer gets it. `carried` is the ACK that it carries; `None`: the packet is data.
 pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer::Packet {
     let connection = ConnectionId { flow: packet.flow, index: packet.connection };
     let content = match carried {
@@ -49,8 +49,8 @@ pub(crate) fn packet(packet: &Packet<Header>, carried: Option<&Ack>) -> observer
     }
 }
 
-/// The events of a packet that takes a link on the fast path and came to it with `before` in its ECN field.
-/// `transit` is its departure; `None`: it was refused.
+/// Reports the events of a packet that takes a link on the fast path and came to it with `before` in its ECN
+/// field. `transit` is its departure; `None`: the packet was refused.
 #[cold]
 pub(crate) fn transit<O: Observer>(
     observer: &mut O,
@@ -71,7 +71,7 @@ pub(crate) fn transit<O: Observer>(
     }
 }
 
-/// The events of a packet that leaves a link. `arrived_ce`: it came to the link with CE.
+/// Reports the events of a packet that leaves a link. `arrived_ce`: the packet came to the link with CE.
 pub(crate) fn leaves<O: Observer>(
     observer: &mut O,
     at: Nanos,
@@ -91,7 +91,7 @@ pub(crate) fn leaves<O: Observer>(
     observer.packet(at, link, event, left);
 }
 
-/// The state of a sender, as an observer gets it.
+/// Returns the state of a sender as an observer gets it.
 pub(crate) fn sender(sender: &Sender<HostView>) -> SenderState {
     let observed = sender.observe();
     let stats = sender.stats();

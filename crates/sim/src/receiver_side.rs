@@ -21,20 +21,20 @@ pub(crate) struct ReceiverSide {
     in_transit: AcksInTransit,
 }
 
-/// What the receiving application waits for: a response, or all that a flow of finite size sends.
+/// The transfer that the receiving application waits for: a response, or all data of a flow of finite size.
 #[derive(Debug, Clone, Copy)]
 struct Transfer {
-    /// Its last byte is in the packet before this one; `u64::MAX`: it has no end.
+    /// End of the transfer: its last byte is in the packet before this one; `u64::MAX`: without end.
     end_pkt: u64,
     began: Nanos,
     bytes: u64,
-    /// It is the connection's first, so its time includes the handshake.
+    /// True for the connection's first transfer, whose time includes the handshake.
     connects: bool,
     is_done: bool,
 }
 
 impl Transfer {
-    /// The first transfer of a connection; without `bytes` it has no end.
+    /// Returns the first transfer of a connection; without `bytes` it has no end.
     fn first(flow: &Flow, began: Nanos, bytes: Option<u64>) -> Self {
         let end_pkt = bytes.map_or(u64::MAX, |bytes| flow.pkts(bytes));
         Transfer { end_pkt, began, bytes: bytes.unwrap_or(0), connects: true, is_done: false }
@@ -59,7 +59,8 @@ impl AckWire for ReturnPath<'_> {
 }
 
 impl ReceiverSide {
-    /// The receiving end of a connection that starts at `start` and transfers `bytes`, or without end.
+    /// Returns the receiving end of a connection that starts at `start` and transfers `bytes`, or without
+    /// end.
     pub(crate) fn new(flow: &Flow, start: Nanos, bytes: Option<u64>) -> Self {
         ReceiverSide {
             transfer: Transfer::first(flow, start, bytes),
@@ -69,7 +70,7 @@ impl ReceiverSide {
         }
     }
 
-    /// Becomes that of the next connection of a workload; its memory is reused.
+    /// Resets to the receiving end of the next connection of a workload; the memory is reused.
     pub(crate) fn reset(&mut self, flow: &Flow, start: Nanos, bytes: u64, seed: u64) {
         self.receiver.reset(flow.connection.receiver.clone());
         self.path = flow.connection.path.clone();
@@ -77,7 +78,7 @@ impl ReceiverSide {
         self.transfer = Transfer::first(flow, start, Some(bytes));
     }
 
-    /// The connection has failed: its application no longer waits.
+    /// Ends the wait of the application of a connection that has failed.
     pub(crate) fn give_up(&mut self) {
         self.transfer.is_done = true;
     }
@@ -93,7 +94,7 @@ impl ReceiverSide {
         self.transfer.end_pkt != u64::MAX
     }
 
-    /// A segment that left its host at `left` comes out of the last hop at `now`.
+    /// Receives a segment that left its host at `left` and comes out of the last hop at `now`.
     #[inline]
     pub(crate) fn receive<O: Observer>(
         &mut self,
@@ -133,8 +134,8 @@ impl ReceiverSide {
         self.read(slot, at, available, flow, observer);
     }
 
-    /// The part of a frame with this number, which left its host at `left`, arrives at `at`. Nothing
-    /// acknowledges it.
+    /// Receives the part of a frame with this number, which left its host at `left` and arrives at `at`. No
+    /// ACK follows.
     fn receive_datagram(&mut self, at: Nanos, number: u64, left: Nanos, flow: &mut Flow) {
         let delay_ns = at.saturating_sub(left);
         flow.counts.arrived_pkts += 1;
@@ -168,7 +169,7 @@ impl ReceiverSide {
         self.read(slot, now, available, flow, observer);
     }
 
-    /// The application reads `pkts` packets.
+    /// Records that the application reads `pkts` packets.
     #[inline]
     fn read<O: Observer>(
         &mut self,
@@ -206,7 +207,7 @@ impl ReceiverSide {
         }
     }
 
-    /// The sender begins a response of `bytes`.
+    /// Records that the sender begins a response of `bytes`.
     pub(crate) fn expect(&mut self, now: Nanos, bytes: u64, flow: &Flow) {
         let end_pkt = self.transfer.end_pkt + flow.pkts(bytes);
         self.transfer = Transfer { end_pkt, began: now, bytes, connects: false, is_done: false };
@@ -246,7 +247,7 @@ impl ReceiverSide {
         }
     }
 
-    /// An ACK has left the last hop of the reverse route.
+    /// Records that an ACK has left the last hop of the reverse route.
     pub(crate) fn ack_arrives(&mut self, slot: &mut Slot, now: Nanos, number: u64) {
         // only the first copy of an ACK has an effect
         if let Some(ack) = self.in_transit.arrive(number)
@@ -257,12 +258,12 @@ impl ReceiverSide {
         self.in_transit.remove(number);
     }
 
-    /// An ACK was dropped on a link, or arrived when its connection was over.
+    /// Records that an ACK was dropped on a link, or arrived when its connection was over.
     pub(crate) fn ack_gone(&mut self, number: u64) {
         self.in_transit.remove(number);
     }
 
-    /// An ACK was duplicated.
+    /// Records that an ACK was duplicated.
     pub(crate) fn ack_duplicated(&mut self, number: u64) {
         self.in_transit.duplicate(number);
     }

@@ -10,11 +10,11 @@ use crate::cost::Stopwatch;
 use crate::flow::Flow;
 use crate::simulation::Simulation;
 
-/// Bytes per second to Mbit/s.
+/// Factor from bytes per second to Mbit/s.
 const MBPS: f64 = 8e-6;
-/// Listed algorithms whose rate or cwnd is what the user or an agent says.
+/// Listed algorithms whose rate or cwnd is set by the user or an agent.
 const DECIDED_OUTSIDE: [&str; 3] = ["fixed_cwnd", "fixed_rate", "agent"];
-/// Gains are in 1/256.
+/// Unit of gains, which are in 1/256.
 const GAIN_UNIT: f32 = 256.0;
 
 /// Adds a point to a flow's series; NaN and -1 where a value is unknown.
@@ -53,7 +53,7 @@ fn push_unknown(series: &mut FlowSeries) {
     series.phase.push(-1);
 }
 
-/// The record of a run that is over.
+/// Returns the record of a run that is over.
 pub(crate) fn record<O>(
     simulation: Simulation<O>,
     series: Vec<FlowSeries>,
@@ -82,7 +82,7 @@ pub(crate) fn record<O>(
     fairpace_netem::record(scenario, &network, measured)
 }
 
-/// Decisions outside of their bounds, of each flow.
+/// Returns the decisions outside their bounds, of each flow.
 fn clamps<O>(simulation: &Simulation<O>) -> Vec<Clamps> {
     let mut clamps = vec![Clamps::default(); simulation.flows.len()];
     for connection in &simulation.connections {
@@ -91,7 +91,7 @@ fn clamps<O>(simulation: &Simulation<O>) -> Vec<Clamps> {
     clamps
 }
 
-/// What people are shown.
+/// Returns the note on a flow's decisions outside their bounds.
 fn note(flow: &scenario::Flow, clamps: Clamps) -> Option<String> {
     let sentence = clamps.sentence();
     if sentence.is_empty() {
@@ -105,7 +105,8 @@ fn note(flow: &scenario::Flow, clamps: Clamps) -> Option<String> {
     Some(note)
 }
 
-/// Is it a listed algorithm that decides by itself? Such a one is within its bounds in every scenario.
+/// Is `cc` a listed algorithm that decides by itself? Such an algorithm is within its bounds in every
+/// scenario.
 #[must_use]
 pub fn decides_by_itself(cc: &Cc) -> bool {
     let Cc::Ours(ours) = cc else { return false };

@@ -1,33 +1,33 @@
-//! Recordings of what connections exchange with their algorithms: every call of a simulation, for replays by
-//! another implementation of an algorithm.
+//! Recordings of the calls that connections make to their algorithms: every call of a simulation, for replays
+//! by another implementation of an algorithm.
 
 use std::cell::RefCell;
 
 use fairpace_cc::{Decision, Event, View};
 
-/// One call of an algorithm.
+/// A call of an algorithm.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// Which connection: numbers in the order of their starts.
+    /// The number of the connection, in the order of starts.
     pub connection: u32,
-    /// What was called.
+    /// The kind of the call.
     pub kind: CallKind,
-    /// The input.
+    /// The view: input of the call.
     pub view: View,
-    /// What was in force before the call.
+    /// The decision in force before the call.
     pub before: Decision,
-    /// The output.
+    /// The decision after the call: its output.
     pub after: Decision,
 }
 
 /// The entry points of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
-    /// A connection starts.
+    /// The start of a connection.
     Init,
     /// An ACK.
     Ack,
-    /// Anything else.
+    /// Any other event.
     Event(Event),
 }
 
@@ -38,18 +38,18 @@ struct Recording {
 }
 
 thread_local! {
-    /// While this thread records.
+    /// The recording of this thread, while it records.
     static RECORDING: RefCell<Option<Recording>> = const { RefCell::new(None) };
 }
 
-/// The result of `run`, and every call of the connections that it starts, in order.
+/// Returns the result of `run`, and every call of the connections that it starts, in order.
 pub fn record<R>(run: impl FnOnce() -> R) -> (R, Vec<Call>) {
     RECORDING.set(Some(Recording::default()));
     let result = run();
     (result, RECORDING.take().unwrap_or_default().calls)
 }
 
-/// The number of a connection that starts; `None`: this thread does not record.
+/// Returns the number of a connection that starts; `None`: this thread does not record.
 pub(crate) fn connection() -> Option<u32> {
     RECORDING.with_borrow_mut(|recording| {
         let recording = recording.as_mut()?;
@@ -58,7 +58,7 @@ pub(crate) fn connection() -> Option<u32> {
     })
 }
 
-/// Keeps a call.
+/// Adds a call to the recording.
 pub(crate) fn keep(call: Call) {
     RECORDING.with_borrow_mut(|recording| {
         if let Some(recording) = recording {

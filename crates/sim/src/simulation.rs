@@ -12,14 +12,14 @@ use crate::flow::Flow;
 use crate::header::Header;
 
 /// The event queue's index of the measurement boundaries. The elements follow, then the workloads, then the
-/// connections. Of events at one time that of the lowest index comes first.
+/// connections. Of events at one time, the event with the lowest index comes first.
 pub(crate) const BOUNDARIES: usize = 0;
 /// The event queue's index of the first element.
 pub(crate) const FIRST_ELEMENT: usize = 1;
-/// [`FirstLink::index`] where the first hop of the flow's data is no link with a fast path.
+/// Value of [`FirstLink::index`] where the first hop of the flow's data is no link with a fast path.
 pub(crate) const NO_LINK: u32 = u32::MAX;
 
-/// How a flow's data enters the network.
+/// The entry of a flow's data into the network.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FirstLink {
     /// The link with a fast path that is the first hop, or [`NO_LINK`].
@@ -28,31 +28,32 @@ pub(crate) struct FirstLink {
     pub(crate) data_bytes: u32,
 }
 
-/// All that events read and change.
+/// The state that events read and change.
 pub(crate) struct Simulation<O> {
     pub(crate) queue: EventQueue,
     pub(crate) network: Network<Header>,
     pub(crate) fast_path: FastPath,
     pub(crate) flows: Vec<Flow>,
-    /// The flows that are workloads.
+    /// Indices of the flows that are workloads.
     pub(crate) workloads: Vec<usize>,
-    /// By slot: one per flow that is not a workload, in their order, then those of workloads.
+    /// Connections by slot: one per flow that is not a workload, in the order of flows, then the connections
+    /// of workloads.
     pub(crate) connections: Vec<Connection>,
-    /// The flow of each slot. Every event reads this and the next, so they are apart from the rest.
+    /// The flow of each slot. Every event reads this field and the next, so they are apart from the rest.
     pub(crate) flow_of: Vec<u32>,
-    /// Of each flow.
+    /// The first link of each flow.
     pub(crate) first_links: Vec<FirstLink>,
     pub(crate) schedule: Schedule,
     pub(crate) first_workload: usize,
     pub(crate) first_connection: usize,
-    /// What hosts have just sent, for their first hop.
+    /// Packets that hosts have just sent, for their first hop.
     pub(crate) packets: Vec<Packet<Header>>,
     pub(crate) observer: O,
 }
 
 impl<O: Observer> Simulation<O> {
-    /// The start of a scenario. With `per_hop` no link has a fast path, which changes nothing but the time
-    /// that the simulation takes.
+    /// Returns a simulation at the start of a scenario. With `per_hop` no link has a fast path, which changes
+    /// only the time that the simulation takes.
     pub(crate) fn new(scenario: &Scenario, observer: O, per_hop: bool) -> Result<Self, Error> {
         for (what, is_empty) in [("links", scenario.links.is_empty()), ("flows", scenario.flows.is_empty())] {
             if is_empty {
@@ -98,7 +99,8 @@ impl<O: Observer> Simulation<O> {
         })
     }
 
-    /// In debug builds: a packet that entered the network has arrived, was dropped, or is in it.
+    /// Checks in debug builds that each packet that entered the network has arrived, was dropped, or is in
+    /// it.
     pub(crate) fn check_conservation(&self) {
         if cfg!(debug_assertions) {
             let total = |count: fn(&Flow) -> u64| self.flows.iter().map(count).sum::<u64>();
@@ -110,8 +112,8 @@ impl<O: Observer> Simulation<O> {
     }
 }
 
-/// The connections of the flows that are no workloads. Every flow, workload or not, draws a seed, so that one
-/// flow's kind changes nothing for the others.
+/// Returns the connections of the flows that are no workloads. Every flow, workload or not, draws a seed, so
+/// that the kind of a flow does not change other flows.
 fn connections(flows: &[Flow], seed: u64) -> Vec<Connection> {
     let mut random = Random::new(seed);
     let mut connections = Vec::new();

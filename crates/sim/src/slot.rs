@@ -1,5 +1,5 @@
-//! What every event of a connection reads first: which connection it is, when it next has something to do,
-//! and what is on its way to its sender.
+//! The slot of a connection, which each of its events reads first: its identity, the times of its next
+//! events, and the ACKs on their way to its sender.
 
 use std::mem::offset_of;
 
@@ -14,11 +14,12 @@ use crate::header::Header;
 /// events read them, see docs/decisions/0004-repr-c-field-order.md.
 #[repr(C)]
 pub(crate) struct Slot {
-    /// When the sending application next has something to do: it starts, stops, writes, or gets a request.
+    /// Time of the sending application's next event: it starts, stops, writes, or gets a request.
     pub(crate) next_application_event: Nanos,
-    /// When the receiver's timer fires.
+    /// Time when the receiver's timer fires.
     pub(crate) receiver_timer: Nanos,
-    /// ACKs that will leave the receiver for the links of the reverse route. `None` if it has none.
+    /// ACKs that will leave the receiver for the links of the reverse route. `None` if this route has no
+    /// links.
     pub(crate) leaving: Option<Box<AckQueue>>,
     /// ACKs that will reach the sender, with the time when its host processes them.
     pub(crate) acks: AckQueue,
@@ -27,7 +28,7 @@ pub(crate) struct Slot {
     /// The index of the slot.
     pub(crate) index: u32,
     is_over: bool,
-    /// When the next request reaches the sender.
+    /// Time when the next request reaches the sender.
     pub(crate) request: Nanos,
 }
 
@@ -36,8 +37,8 @@ const _: () = assert!(offset_of!(Slot, acks) + size_of::<Nanos>() <= 64);
 const _: () = assert!(size_of::<Slot>() <= 2 * 64);
 
 impl Slot {
-    /// The slot of this index for connection `id`, which starts at `start`. With `acks_take_links` the
-    /// reverse route has links.
+    /// Returns the slot of this index for connection `id`, which starts at `start`. With `acks_take_links`
+    /// the reverse route has links.
     pub(crate) fn new(index: u32, id: ConnectionId, start: Nanos, acks_take_links: bool) -> Self {
         Slot {
             next_application_event: start,
@@ -51,7 +52,7 @@ impl Slot {
         }
     }
 
-    /// Prepares the slot for the next connection of a workload; its memory is reused.
+    /// Prepares the slot for the next connection of a workload; the slot's memory is reused.
     pub(crate) fn reset(&mut self, id: ConnectionId, start: Nanos) {
         self.receiver_timer = NEVER;
         self.discard_acks();
@@ -65,7 +66,7 @@ impl Slot {
         self.stop_application();
     }
 
-    /// The sending application has nothing more to do.
+    /// Removes the events of the sending application.
     pub(crate) fn stop_application(&mut self) {
         (self.next_application_event, self.request) = (NEVER, NEVER);
     }
@@ -81,20 +82,20 @@ impl Slot {
         self.is_over
     }
 
-    /// Does the packet belong to the connection that uses the slot? If not, its connection is over.
+    /// Does the packet belong to the connection that uses the slot? If not, the packet's connection is over.
     #[inline]
     pub(crate) fn expects(&self, packet: &Packet<Header>) -> bool {
         self.id.index == packet.connection && !self.is_over
     }
 
-    /// When something happens here next: all events of a connection but the timers of its sender.
+    /// The time of the next event of the connection: all events but the timers of its sender.
     #[inline]
     pub(crate) fn next_event(&self) -> Nanos {
         let leaving = self.leaving.as_ref().map_or(NEVER, |leaving| leaving.next_event());
         self.acks.next_event().min(leaving).min(self.receiver_timer).min(self.next_application_event)
     }
 
-    /// A request will reach the sending application at `at`.
+    /// Schedules a request that will reach the sending application at `at`.
     pub(crate) fn will_request(&mut self, at: Nanos) {
         self.request = at;
         self.next_application_event = self.next_application_event.min(at);

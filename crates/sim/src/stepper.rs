@@ -1,4 +1,4 @@
-//! A simulation that pauses: what happens between two pauses depends on what its owner did to the algorithms.
+//! A simulation that pauses: its owner may change the algorithms at each pause.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,10 @@ use crate::error::Error;
 
 /// A simulation that runs up to a time, and pauses there.
 ///
-/// A pause changes nothing: however often it pauses, the record is that of [`run`](crate::run), byte by byte.
-/// At a pause, all events before that time have happened, and none at it but the measurements of an interval
-/// that ends there. So times that are multiples of [`Scenario::interval`] have the points of the series.
+/// A pause changes nothing: whatever the number of pauses, the record is that of [`run`](crate::run), byte by
+/// byte. At a pause, all events before that time have happened, and no event at that time but the
+/// measurements of an interval that ends there. So times that are multiples of [`Scenario::interval`] have
+/// the points of the series.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -58,34 +59,36 @@ pub struct Stepper {
     now: Nanos,
 }
 
-/// What happened to a flow in one interval of the time series.
+/// Measurements of a flow in one interval of the time series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowPoint {
-    /// In-order payload that reached the receiving application, Mbit/s.
+    /// Goodput: in-order payload that reached the receiving application, Mbit/s.
     pub goodput_mbps: f32,
-    /// Mean RTT of the packets that crossed the path, ms; NaN: none did.
+    /// Mean RTT of the packets that crossed the path, ms; NaN: no packet did.
     pub rtt_ms: f32,
 }
 
-/// What happened at a link in one interval of the time series.
+/// Measurements of a link in one interval of the time series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkPoint {
-    /// Mean queueing delay of the packets that departed, ms; NaN: none did.
+    /// Mean queueing delay of the packets that departed, ms; NaN: no packet did.
     pub queue_delay_ms: f32,
-    /// Packets that were dropped.
+    /// Number of packets that were dropped.
     pub drops: u32,
 }
 
 impl Stepper {
-    /// The start of a scenario, which must have been checked, as for [`run`](crate::run).
+    /// Returns a stepper at the start of a scenario, which must have been checked, as for
+    /// [`run`](crate::run).
     ///
     /// # Errors
-    /// As [`run`](crate::run), but it is never stopped.
+    /// The errors of [`run`](crate::run) except [`Error::Stopped`].
     pub fn new(scenario: Arc<Scenario>) -> Result<Self, Error> {
         Self::start(scenario, false)
     }
 
-    /// The same as [`new`](Stepper::new), bit for bit, without fast path and epochs.
+    /// Returns a stepper like [`new`](Stepper::new), with equal results bit for bit, without fast path and
+    /// epochs.
     ///
     /// # Errors
     /// See [`new`](Stepper::new).
@@ -105,13 +108,13 @@ impl Stepper {
         self.engine.run_until(self.now);
     }
 
-    /// Simulated time of the pause.
+    /// The simulated time of the pause.
     #[must_use]
     pub fn now(&self) -> Duration {
         Duration::from_nanos(self.now)
     }
 
-    /// Whether the pause is at the end of the scenario.
+    /// Is the pause at the end of the scenario?
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.now >= self.engine.simulation.schedule.end
@@ -123,28 +126,29 @@ impl Stepper {
         &self.scenario
     }
 
-    /// The algorithm of the flow with this index in the scenario. `None`: there is no such flow, it has not
-    /// connected yet, or it is a workload, which has many.
+    /// The algorithm of the flow with this index in the scenario. `None`: there is no such flow, the flow has
+    /// not connected yet, or it is a workload, which has many connections.
     #[must_use]
     pub fn controller(&self, flow: usize) -> Option<&Controller> {
         Some(self.connection(flow)?.sender.control()?.controller())
     }
 
-    /// The same, to change its state. What it decides is in force from its next call on.
+    /// The algorithm of the flow with this index, to change its state. Its decision is in force from its next
+    /// call on. `None`: see [`controller`](Stepper::controller).
     pub fn controller_mut(&mut self, flow: usize) -> Option<&mut Controller> {
         let slot = self.slot(flow)?;
         let connection = &mut self.engine.simulation.connections[slot];
         Some(connection.sender.control_mut()?.controller_mut())
     }
 
-    /// The cwnd in force of a flow, packets; `None`: as [`controller`](Stepper::controller).
+    /// The cwnd in force of a flow, packets; `None`: see [`controller`](Stepper::controller).
     #[must_use]
     pub fn cwnd_pkts(&self, flow: usize) -> Option<u32> {
         self.controller(flow)?;
         Some(self.connection(flow)?.sender.cwnd_pkts())
     }
 
-    /// The pacing rate in force of a flow, bytes of payload per second; `None`: it is not paced, or as
+    /// The pacing rate in force of a flow, bytes of payload per second; `None`: the flow is not paced, or see
     /// [`controller`](Stepper::controller).
     #[must_use]
     #[allow(non_snake_case)]
@@ -154,8 +158,8 @@ impl Stepper {
         Some(sender.pacing_rate_Bps()).filter(|rate| sender.is_paced() && *rate != NO_RATE)
     }
 
-    /// A flow in the interval of the time series with this index, from 0. `None`: there is no such flow, or
-    /// the interval is not over.
+    /// The measurements of a flow in the interval of the time series with this index, from 0. `None`: there
+    /// is no such flow, or the interval is not over.
     pub fn flow_point(&mut self, flow: usize, interval: usize) -> Option<FlowPoint> {
         self.has_passed(interval)?;
         let meter = &mut self.engine.simulation.flows.get_mut(flow)?.meter;
@@ -163,8 +167,8 @@ impl Stepper {
         meter.point(interval).map(|(goodput_mbps, rtt_ms)| FlowPoint { goodput_mbps, rtt_ms })
     }
 
-    /// A link in the interval of the time series with this index, from 0. `None`: there is no such link, or
-    /// the interval is not over.
+    /// The measurements of a link in the interval of the time series with this index, from 0. `None`: there
+    /// is no such link, or the interval is not over.
     #[must_use]
     pub fn link_point(&self, link: usize, interval: usize) -> Option<LinkPoint> {
         self.has_passed(interval)?;
@@ -180,7 +184,7 @@ impl Stepper {
         has_flow.then(|| network.data_links(flow as u32)).into_iter().flatten()
     }
 
-    /// Runs to the end, as [`run`](crate::run) with this monitor, and returns the record. Its cost is that of
+    /// Runs to the end, as [`run`](crate::run) with this monitor, and returns the record. Its cost covers
     /// this call alone.
     ///
     /// # Errors
@@ -189,7 +193,8 @@ impl Stepper {
         self.engine.run(&self.scenario, monitor)
     }
 
-    /// Receivers are computed ahead of the pause, and may have intervals that are not over.
+    /// Is the interval over? Receivers are computed ahead of the pause, and may have intervals that are not
+    /// over.
     fn has_passed(&self, interval: usize) -> Option<()> {
         let schedule = self.engine.simulation.schedule;
         let end = (interval as u64 + 1).saturating_mul(schedule.interval).min(schedule.end);
@@ -200,7 +205,8 @@ impl Stepper {
         self.slot(flow).map(|slot| &self.engine.simulation.connections[slot])
     }
 
-    /// The slots of flows that are no workloads are in their order, before all others.
+    /// Returns the slot of a flow that is no workload. These slots are in the order of flows, before all
+    /// others.
     fn slot(&self, flow: usize) -> Option<usize> {
         let simulation = &self.engine.simulation;
         if simulation.flows.get(flow)?.workload.is_some() {
@@ -210,7 +216,7 @@ impl Stepper {
     }
 }
 
-/// It goes from thread to thread.
+/// Checks that a stepper can go from thread to thread.
 const _: () = {
     const fn is_send<T: Send>() {}
     is_send::<Stepper>();

@@ -10,24 +10,24 @@ pub(crate) struct Workload {
     mean_gap_ns: f64,
     sizes: Sizes,
     random: Random,
-    /// When the next connection arrives.
+    /// Time when the next connection arrives.
     pub(crate) next: Nanos,
-    /// Connections so far.
+    /// Number of connections so far.
     pub(crate) arrived: u64,
     /// Slots of connections that are over.
     pub(crate) free: Vec<u32>,
 }
 
 impl Workload {
-    /// A workload that begins at `start`.
+    /// Returns a workload that begins at `start`.
     pub(crate) fn new(arrivals: &Arrivals, mut random: Random, start: Nanos) -> Self {
         let mean_gap_ns = SECOND as f64 * 1e3 / arrivals.per_s_milli.max(1) as f64;
         let next = start.saturating_add(exponential(&mut random, mean_gap_ns));
         Workload { mean_gap_ns, sizes: arrivals.sizes.clone(), random, next, arrived: 0, free: Vec::new() }
     }
 
-    /// The connection that is due arrives. Returns the bytes that it sends and the seed of its own
-    /// randomness. The next one is scheduled if it comes before `stop`.
+    /// Takes the connection that is due. Returns the bytes that it sends and the seed of its own randomness.
+    /// The next connection is scheduled if it comes before `stop`.
     pub(crate) fn take(&mut self, stop: Nanos) -> (u64, u64) {
         let bytes = size(&self.sizes, &mut self.random);
         let seed = self.random.next_u64();
@@ -38,14 +38,14 @@ impl Workload {
     }
 }
 
-/// Time from one event of a Poisson process to the next. The logarithm is libm's, which is the same on every
-/// machine.
+/// Returns the time from an event of a Poisson process to the next. The logarithm is libm's, which gives
+/// equal results on every machine.
 fn exponential(random: &mut Random, mean_ns: f64) -> Nanos {
     let unit = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
     (-libm::log(1.0 - unit) * mean_ns) as Nanos
 }
 
-/// A size drawn by the inverse of the distribution function, linear between its points.
+/// Returns a size drawn by the inverse of the distribution function, linear between its points.
 fn size(sizes: &Sizes, random: &mut Random) -> u64 {
     let cdf = &sizes.cdf;
     let whole = cdf.last().map_or(1, |(_, share)| *share).max(1);

@@ -1,4 +1,4 @@
-//! What must hold of every run.
+//! Conditions that must hold for every run.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use fairpace_scenario::{
 
 use super::ledger::{Account, LONGEST_PAUSE_NS, Ledger};
 
-/// What an opportunity of a trace is for, bytes.
+/// Bytes that an opportunity of a trace can deliver.
 const OPPORTUNITY_BYTES: f64 = 1514.0;
 /// An Ethernet header, bytes.
 const ETHERNET_BYTES: f64 = 14.0;
 /// Headers of a datagram without Ethernet, bytes: IPv4, UDP and RTP.
 const DATAGRAM_HEADERS_BYTES: u32 = 40;
-/// What a run may ask of the machine: looks of the engine at its monitor, each after 16,384 events. A run
-/// that needs more than 100 million events hangs, or does for every packet what it should do seldom.
+/// Most checks of the monitor by the engine, each after 16,384 events. A run that needs more than 100 million
+/// events hangs, or does work for every packet that should be rare.
 const MOST_LOOKS: u32 = 6_000;
 
-/// Stops a run after [`MOST_LOOKS`] looks of the engine, so that a run without end fails on every machine
-/// alike.
+/// A monitor that stops a run after [`MOST_LOOKS`] checks by the engine, so that a run without end fails on
+/// every machine alike.
 struct StepLimit(Cell<u32>);
 
 impl Monitor for StepLimit {
@@ -37,8 +37,7 @@ fn step_limit() -> StepLimit {
     StepLimit(Cell::new(0))
 }
 
-/// Everything that is wrong with a scenario's runs, in words, and the data packets that one of them
-/// delivered.
+/// Returns all failures of a scenario's runs, in words, and the data packets that one of the runs delivered.
 #[inline] // compiled where it is called, as `runs` is
 pub fn check(scenario: &Scenario) -> (Vec<String>, u64) {
     let runs = match runs(scenario) {
@@ -65,7 +64,7 @@ pub fn check(scenario: &Scenario) -> (Vec<String>, u64) {
     (wrong, run.summary.cost.data_packets)
 }
 
-/// One scenario, three times.
+/// Three runs of a scenario.
 struct Runs {
     run: Run,
     again: Run,
@@ -73,8 +72,9 @@ struct Runs {
     ledger: Ledger,
 }
 
-/// `inline`: with an observed engine compiled in this crate, the compiler inlines less of the engine without
-/// observer, which then takes up to 4 % more instructions per packet (`make count`).
+/// Runs a scenario three times. `inline`: with an observed engine compiled in this crate, the compiler
+/// inlines less of the engine without observer, which then takes up to 4 % more instructions per packet
+/// (`make count`).
 #[inline]
 fn runs(scenario: &Scenario) -> Result<Runs, String> {
     let read = read_back(scenario)?;
@@ -88,7 +88,7 @@ fn runs(scenario: &Scenario) -> Result<Runs, String> {
     })
 }
 
-/// Writes a scenario and the files that it names; where its own file is.
+/// Writes a scenario and the files that it names; returns the path of the scenario file.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -102,7 +102,7 @@ pub fn write(scenario: &Scenario, folder: &Path) -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
-/// The scenario as it is read from its files.
+/// Returns the scenario as read from its files.
 fn read_back(scenario: &Scenario) -> Result<Scenario, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = write(scenario, folder.path()).map_err(|error| error.to_string())?;
@@ -116,7 +116,7 @@ fn read_back(scenario: &Scenario) -> Result<Scenario, String> {
     Ok(read)
 }
 
-/// Where two runs differ, if they do.
+/// Returns the difference of two runs, if they differ.
 fn difference(what: &str, one: &Run, other: &Run) -> Option<String> {
     // as text, because NaN is not equal to itself
     let text = |run: &Run| format!("{}{:?}", run.summary.stable_json(), run.series);
@@ -135,7 +135,7 @@ fn shares(run: &Run) -> Option<String> {
     (!right).then(|| format!("shares sum to {sum}, Jain's index is {jain} for {n} flows"))
 }
 
-/// The length of each interval of the series, s.
+/// Returns the length of each interval of the series, s.
 fn intervals(run: &Run) -> impl Iterator<Item = f64> {
     let begins = std::iter::once(&0.0).chain(&run.series.t_s);
     run.series.t_s.iter().zip(begins).map(|(ends, begins)| ends - begins)
@@ -198,7 +198,7 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     wrong
 }
 
-/// What must hold of audio and video.
+/// Checks the metrics of audio and video.
 fn wrong_media(
     media: Option<&MediaSummary>,
     scenario: &Scenario,
@@ -217,13 +217,13 @@ fn wrong_media(
     must(right, &|| format!("{media:?}"));
 }
 
-/// From one frame to the next, at the least rate.
+/// Longest time from a frame to the next: at the least rate of frames.
 const LONGEST_INTERVAL_MS: f64 = 200.0;
 
 /// [`LONGEST_PAUSE_NS`] in seconds.
 const LONGEST_PAUSE_S: f64 = LONGEST_PAUSE_NS as f64 / 1e9;
 
-/// Has the flow always something to send, and a path that lets it through?
+/// Has the flow always data to send, and a path that delivers it?
 fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger) -> bool {
     let lasts = scenario.duration.saturating_sub(flow.start).as_secs_f64();
     let endless = flow.traffic.size_bytes.is_none() && matches!(flow.traffic.writes, Writes::Always);
@@ -257,8 +257,9 @@ fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger
 }
 
 /// Packets of a flow that passed its path in the last [`LONGEST_PAUSE_S`], and packets that were lost or
-/// dropped there. A flow whose retransmissions all are dropped, as by a queue that another flow keeps full,
-/// waits for its next timeout: it is not stuck. Seeds 31000736 and 31002754: five in a row.
+/// dropped there. A flow whose retransmissions are all dropped, as by a queue that another flow keeps full,
+/// waits for its next timeout and still makes progress. Seeds 31000736 and 31002754 have five timeouts in a
+/// row.
 fn at_last(route: &Route, index: usize, ledger: &Ledger) -> (u64, u64) {
     let at = |link: &u32| &ledger.links[*link as usize].flows[index];
     let passed = route.forward.last().map_or(0, |link| at(link).late_pkts);
@@ -315,13 +316,13 @@ fn link(scenario: &Scenario, index: usize, link: &Link, run: &Run, account: &Acc
     wrong
 }
 
-/// The longest packet of any flow on the wire.
+/// Returns the length of the longest packet of any flow on the wire, bytes.
 fn largest_packet_bytes(scenario: &Scenario) -> f64 {
     let mtus = scenario.flows.iter().map(|flow| flow.sending.mtu_bytes);
     f64::from(mtus.max().unwrap_or_default()) + ETHERNET_BYTES
 }
 
-/// What the queue of a link holds, if packets have this length.
+/// Returns the bytes that the queue of a link holds, if packets have this length.
 fn buffer_bytes(link: &Link, packet_bytes: f64) -> f64 {
     match link.buffer {
         Limit::Bytes(bytes) => bytes as f64,
@@ -329,9 +330,8 @@ fn buffer_bytes(link: &Link, packet_bytes: f64) -> f64 {
     }
 }
 
-/// Little's law: the integral of the backlog is the sum over all packets of bytes times waiting time. The
-/// first is measured by meters, the second by an observer of packets that came and went, less their
-/// transmission.
+/// Checks Little's law: the integral of the backlog is the sum over all packets of bytes times waiting time.
+/// Meters measure the first, an observer of packets that came and went the second, less their transmission.
 fn littles_law(
     account: &Account,
     packet_bytes: f64,
@@ -359,7 +359,7 @@ fn littles_law(
     }
 }
 
-/// Waiting times, which both have measured, and what a full queue can make of them.
+/// Checks waiting times: meter and observer must agree, and the size of the queue bounds them.
 fn waits(
     link: &Link,
     packet_bytes: f64,
@@ -390,7 +390,7 @@ fn waits(
     }
 }
 
-/// What can leave from one time to another, s, in addition to the tokens of a bucket.
+/// Returns the bits that can leave from one time to another, s, in addition to the tokens of a bucket.
 fn capacity_bits(scenario: &Scenario, index: usize, from: f64, to: f64) -> f64 {
     let link = &scenario.links[index];
     if let Some(trace) = &link.trace {

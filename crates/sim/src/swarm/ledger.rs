@@ -1,14 +1,15 @@
-//! An observer's accounts of every link, computed only from the times at which packets arrive and leave.
+//! A ledger: an observer's accounts of every link, computed only from the times at which packets arrive and
+//! leave.
 //!
-//! They share no code with the meters of `fairpace-netem`, which they are held against.
+//! The accounts share no code with the meters of `fairpace-netem`, with which they are compared.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use fairpace_results::observer::{ConnectionId, Content, EcnField, LinkEvent, Observer, Packet};
 use fairpace_scenario::{Ecn, Link, Queue, Scenario};
 
-/// A flow that must deliver does so within this time. After five timeouts in a row 31 s have passed; each
-/// needs a packet that is lost or dropped.
+/// Longest time in which a flow that must deliver may deliver nothing. After five timeouts in a row 31 s have
+/// passed; each needs a packet that is lost or dropped.
 pub(crate) const LONGEST_PAUSE_NS: u64 = 30_000_000_000;
 
 fn is_data(packet: &Packet) -> bool {
@@ -33,41 +34,42 @@ impl Key {
     }
 }
 
-/// A flow at a link. Sums of bytes x ns are of the whole run.
+/// A flow at a link. Sums of bytes x ns cover the whole run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Use {
     /// Bytes that waited or were being transmitted, over time.
     pub(crate) inside_byte_ns: i128,
-    /// Bytes that were being transmitted, over time: of those that have left, on a wire that never changes.
+    /// Bytes that were being transmitted, over time: only packets that have left count, on a wire that never
+    /// changes.
     pub(crate) service_byte_ns: f64,
     bytes: i128,
-    /// Data packets that left and were not lost.
+    /// Number of data packets that left and were not lost.
     pub(crate) data_pkts: u64,
-    /// Data packets of the last [`LONGEST_PAUSE_NS`]: those that left and were not lost, and those that were
-    /// lost or dropped.
+    /// Numbers of data packets in the last [`LONGEST_PAUSE_NS`]: packets that left and were not lost, and
+    /// packets that were lost or dropped.
     pub(crate) late_pkts: u64,
     pub(crate) late_missing_pkts: u64,
 }
 
-/// A link.
+/// The account of a link.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) flows: Vec<Use>,
-    /// When each of the packets that are there came, in order: by flow, and where connections have queues
-    /// of their own by connection; of a dual queue, those of L4S apart.
+    /// Time when each present packet came, in order: by flow; where connections have queues of their own, by
+    /// connection; in a dual queue, L4S packets apart.
     there: BTreeMap<(ConnectionId, bool), VecDeque<(Key, u64)>>,
     queues_connections: bool,
     queues_l4s: bool,
-    /// See [`byte_ns`].
+    /// Transmission time of a byte: see [`byte_ns`].
     pub(crate) byte_ns: Option<f64>,
     pub(crate) left_bytes: u64,
-    /// One of a packet and its duplicate was dropped, and they cannot be told apart: waiting times are
+    /// True if a packet or its duplicate was dropped: they cannot be distinguished, so waiting times are
     /// unknown.
     pub(crate) mixes_copies: bool,
-    /// Packets that went through, and packets that were dropped or lost.
+    /// Numbers of packets that went through, and of packets that were dropped or lost.
     passed_pkts: u64,
     missing_pkts: u64,
-    /// Of packets that left within the window: how many, and their waiting times in all.
+    /// Number of packets that left within the window, and the sum of their waiting times.
     pub(crate) window_pkts: u64,
     pub(crate) window_wait_ns: f64,
     pub(crate) longest_wait_ns: f64,
@@ -79,11 +81,12 @@ pub(crate) struct Ledger {
     end_ns: u64,
     window_ns: (u64, u64),
     ecn: Vec<bool>,
-    /// What must not be, in words.
+    /// Failures, in words.
     pub(crate) wrong: Vec<String>,
 }
 
-/// Transmission time of a byte on a wire of one rate; none with a token bucket; `None`: it depends.
+/// Returns the transmission time of a byte on a wire of one rate; 0 with a token bucket; `None`: the time is
+/// not constant.
 pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
     match (&link.trace, link.burst_bytes, link.rate_at.is_empty() && link.handover.is_none()) {
         (None, Some(_), _) => Some(0.0),
@@ -93,14 +96,14 @@ pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
 }
 
 impl Account {
-    /// Packets that are there and may not overtake this one, which comes.
+    /// Returns the present packets that may not overtake `packet`, which comes.
     fn beside(&mut self, packet: &Packet) -> &mut VecDeque<(Key, u64)> {
         let is_l4s = self.queues_l4s && matches!(packet.ecn, EcnField::Ect1 | EcnField::Ce);
         self.queue_of(packet, is_l4s)
     }
 
-    /// The same for a packet that leaves or is dropped, as one of the first two. It may have been marked, so
-    /// its ECN field does not say which of two queues it was in.
+    /// Returns the packets beside one that leaves or is dropped, which is one of the first two. It may have
+    /// been marked, so its ECN field does not say which of two queues it was in.
     fn before(&mut self, packet: &Packet) -> &mut VecDeque<(Key, u64)> {
         let key = Key::of(packet);
         let has = |queue: &VecDeque<(Key, u64)>| queue.iter().take(2).any(|(other, _)| *other == key);

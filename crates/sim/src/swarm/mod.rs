@@ -1,4 +1,5 @@
-//! Random scenarios, and what must hold of every run: for `fairpace-dev swarm` and the tests of this crate.
+//! Random scenarios, and conditions that must hold for every run: for `fairpace-dev swarm` and the tests of
+//! this crate.
 
 mod check;
 mod draw;

@@ -1,5 +1,5 @@
-//! What hosts do: every field of `Sending` and `Receiving`, the faults of ACKs, and what leaves a host and
-//! vanishes.
+//! Random settings of hosts: every field of `Sending` and `Receiving`, impairments of ACKs, and drops before
+//! the first link.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ impl Draw {
         }
     }
 
-    /// Up to three ranges of packets of each kind, most of them soon after the start.
+    /// Draws up to three ranges of packets of each kind, most of them soon after the start.
     pub(super) fn drops(&mut self) -> Drops {
         let mut entries = Vec::new();
         for kind in PacketKind::ALL {
@@ -37,7 +37,7 @@ impl Draw {
         Drops::parse(&entries).expect("the ranges are disjoint")
     }
 
-    /// Zero where the feature is not used.
+    /// Draws a time; zero where the feature is not used.
     pub(super) fn some_time(&mut self, feature: Feature, range: (u64, u64)) -> Duration {
         if self.uses(feature) { self.time_us(range) } else { Duration::ZERO }
     }

@@ -1,4 +1,4 @@
-//! Links: rates, traces and shapers, queues, lines, policers and losses.
+//! Random links: rates, traces and shapers, queues, lines, policers and losses.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ impl Draw {
         Link { rate_at, ..plain }
     }
 
-    /// Handovers at which at least the rate may change.
+    /// Draws handovers at which at least the rate may change.
     fn handover(&mut self, link: &Link) -> Handover {
         let every = self.time_us((1_000_000, 60_000_000));
         let can_delay = !link.line.reorders && link.line.wifi_jitter.is_none();
@@ -57,12 +57,12 @@ impl Draw {
         }
     }
 
-    /// From a quarter to four times of a rate.
+    /// Draws a rate from a quarter to four times of `rate_bps`.
     fn near(&mut self, rate_bps: u64) -> u64 {
         self.magnitude((rate_bps / 4, rate_bps * 4))
     }
 
-    /// From a packet to two seconds.
+    /// Draws a buffer from a packet to two seconds.
     fn buffer(&mut self, rate_bps: u64) -> Limit {
         let most = (rate_bps / 4).max(2 * PACKET_BYTES);
         let least = if self.uses(Feature::TinyBuffer) { PACKET_BYTES } else { (10 * PACKET_BYTES).min(most) };
@@ -145,7 +145,7 @@ impl Draw {
         Codel { target_ns, interval_ns, ce_threshold_ns, ce_threshold_l4s, ..usual }
     }
 
-    /// Nanoseconds: some number of microseconds in this range.
+    /// Draws a time in ns: a number of microseconds in this range.
     fn time_ns(&mut self, range_us: (u64, u64)) -> u64 {
         self.time_us(range_us).as_nanos() as u64
     }
@@ -180,7 +180,7 @@ impl Draw {
         Loss { ppb, burst: Some(burst) }
     }
 
-    /// Opportunities of about this rate, in clusters, over a period of up to a second.
+    /// Draws opportunities of about this rate, in clusters, over a period of up to a second.
     fn trace(&mut self, rate_bps: u64) -> Trace {
         let period_ms = self.magnitude((20, 1_000));
         let count = (rate_bps * period_ms / 1_000 / PACKET_BITS).clamp(1, 5_000);

@@ -1,8 +1,8 @@
-//! Random scenarios: from a seed, always the same one.
+//! Random scenarios: each seed always gives the same scenario.
 //!
 //! Each scenario may use a random half of all features, because a feature can hide the faults of another
-//! (Groce et al., "Swarm testing", ISSTA 2012). Work is bounded: what the links can carry in the whole run is
-//! at most some 500,000 packets.
+//! (Groce et al., "Swarm testing", ISSTA 2012). Work is bounded: in the whole run the links can carry at most
+//! some 500,000 packets.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ use fairpace_scenario::{
 mod hosts;
 mod links;
 
-/// Full-sized packets that the links may carry in all: least and most.
+/// Range of the number of full-sized packets that the links may carry in total.
 const BUDGET_PKTS: (u64, u64) = (5_000, 500_000);
-/// Rate that the links are near to, bits per second.
+/// Range of the rate that the rates of links are near to, bits per second.
 const RATE_BPS: (u64, u64) = (200_000, 300_000_000);
-/// Length of a run.
+/// Range of the length of a run, us.
 const DURATION_US: (u64, u64) = (300_000, 60_000_000);
-/// Round-trip times beside the delays of links.
+/// Range of round-trip times beside the delays of links, us.
 const RTT_US: (u64, u64) = (20, 300_000);
 /// The length of a full-sized packet with its Ethernet header, bits.
 const PACKET_BITS: u64 = PACKET_BYTES * 8;
-/// The largest of an algorithm's parameters in packets: a sender may try as much at once.
+/// Largest value of an algorithm's parameters in packets: a sender may try as many packets at once.
 const MOST_PKTS: u32 = 5_000;
 
-/// Something that a scenario may have.
+/// A feature that a scenario may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Feature {
     Nodes,
@@ -72,17 +72,17 @@ enum Feature {
     Drops,
 }
 
-/// Draws the parts of one scenario.
+/// Draws the parts of a scenario.
 struct Draw {
     random: Random,
     features: u64,
-    /// What links are about as fast as.
+    /// Rate that the rates of links are near to, bits per second.
     rate_bps: u64,
     duration: Duration,
 }
 
 impl Draw {
-    /// Is the feature in use here? Where a scenario may have it, in one place of three.
+    /// Is the feature in use here? In a scenario that may have it, it is in use in one place of three.
     fn uses(&mut self, feature: Feature) -> bool {
         self.features >> (feature as u64) & 1 == 1 && self.random.below(3) == 0
     }
@@ -91,12 +91,13 @@ impl Draw {
         self.random.below(2) == 0
     }
 
-    /// Uniform, both ends included.
+    /// Draws a number, uniform, both ends included.
     fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.random.below((most - least).saturating_add(1).max(1))
     }
 
-    /// Each order of magnitude is as likely as any other; both ends included. `least` is at least 1.
+    /// Draws a number with equal probability for each order of magnitude; both ends included. `least` is at
+    /// least 1.
     fn magnitude(&mut self, (least, most): (u64, u64)) -> u64 {
         let exponent = self.random.unit() * (most as f64 / least as f64).ln();
         ((least as f64 * exponent.exp()) as u64).clamp(least, most)
@@ -110,7 +111,7 @@ impl Draw {
         items[self.random.below(items.len() as u64) as usize].clone()
     }
 
-    /// Between one and three later values, at times within the run.
+    /// Draws between one and three later values, at times within the run.
     fn steps<T>(&mut self, mut value: impl FnMut(&mut Self) -> T) -> Steps<T> {
         let end = self.duration.as_nanos() as u64;
         let mut at: Vec<u64> = (0..self.between(1, 3)).map(|_| self.between(1, end)).collect();
@@ -119,16 +120,16 @@ impl Draw {
         at.into_iter().map(|at| (Duration::from_nanos(at), value(self))).collect()
     }
 
-    /// A share, billionths: mostly a few percent, seldom up to `most_percent`.
+    /// Draws a share, billionths: mostly a few percent, seldom up to `most_percent`.
     fn share_ppb(&mut self, most_percent: u64) -> u64 {
         self.magnitude((10_000, most_percent * WHOLE_PPB / 100))
     }
 }
 
-/// The scenario of a seed. Seeds of up to 63 bits, as in scenario files.
+/// Returns the scenario of a seed. Seeds have up to 63 bits, as in scenario files.
 ///
 /// # Errors
-/// A fault of this file: what it draws should be valid.
+/// A defect of this file: its scenarios should be valid.
 pub fn scenario(seed: u64) -> Result<Scenario, Invalid> {
     let mut random = Random::new(seed);
     let features = random.next_u64();
@@ -168,7 +169,7 @@ const LARGEST_MTU_BYTES: u64 = 9_000;
 /// An Ethernet header, bytes.
 const ETHERNET_BYTES: u64 = 14;
 
-/// The largest MTU, bytes, whose packets fit into all buffers and token buckets.
+/// Returns the largest MTU, bytes, whose packets fit into all buffers and token buckets.
 fn most_mtu_bytes(links: &[Link]) -> u64 {
     let holds_bytes = |link: &Link| {
         let buffer = if let Limit::Bytes(bytes) = link.buffer { bytes } else { u64::MAX };
@@ -188,7 +189,7 @@ impl Draw {
         (Duration::from_nanos(from), Duration::from_nanos(self.between(from + 1, end)))
     }
 
-    /// All flows; links may get nodes, or be left to ACKs.
+    /// Draws all flows; links may get nodes, or be left to ACKs.
     fn flows(&mut self, links: &mut Vec<Link>) -> Vec<Flow> {
         let count = self.magnitude((1, 12)) as usize;
         let nodes = self.uses(Feature::Nodes);
@@ -223,7 +224,7 @@ impl Draw {
         flows
     }
 
-    /// From node to node along the chain of links.
+    /// Routes a flow from node to node along the chain of links.
     fn ends(&mut self, flow: Flow, links: &[Link]) -> Flow {
         let back = links.last().filter(|link| link.name == "back");
         let last = links.len() - usize::from(back.is_some());
@@ -238,7 +239,7 @@ impl Draw {
         Flow { ends: Some((format!("n{from}"), format!("n{to}"))), reverse, ..flow }
     }
 
-    /// Some of the links in any order, and others for the ACKs.
+    /// Routes a flow over some of the links in any order, and its ACKs over others.
     fn way(&mut self, flow: Flow, links: &[Link]) -> Flow {
         if links.len() == 1 || !self.uses(Feature::Routes) {
             let route = links.iter().map(|link| link.name.clone()).collect();
@@ -254,7 +255,7 @@ impl Draw {
         Flow { route: Some(names), reverse: left.into_iter().take(back as usize).collect(), ..flow }
     }
 
-    /// Everything about a flow but its way.
+    /// Draws all settings of a flow but its route.
     fn flow(&mut self, way: Flow, links: &[Link]) -> Flow {
         let mut cc = self.algorithm();
         let access_delay =
@@ -350,7 +351,7 @@ impl Draw {
         }
     }
 
-    /// An encoder of up to the rate.
+    /// Draws an encoder of up to the rate.
     fn frames(&mut self) -> Media {
         let key_every = if self.flip() { 0 } else { self.magnitude((1, 10_000)) };
         Media {
@@ -364,7 +365,7 @@ impl Draw {
         }
     }
 
-    /// A workload of up to twice the rate, and up to a few thousand flows.
+    /// Draws a workload of up to twice the rate, and up to a few thousand flows.
     fn arrivals(&mut self) -> Arrivals {
         let sizes = match self.random.below(4) {
             0 => self.sizes(),
