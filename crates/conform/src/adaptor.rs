@@ -1,4 +1,4 @@
-//! A subject that is another process: a line to its stdin, a line from its stdout.
+//! A subject that is another process: it gets a line on stdin and answers with a line on stdout.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,20 +16,21 @@ use serde_json::Value;
 use crate::protocol::{Answer, Control, Event, Hello, PROTOCOL, Request};
 use crate::run::Peer;
 
-/// Bytes of an answer: the usual ones have a hundred.
+/// Most bytes of an answer: usual answers have a hundred.
 const MOST_LINE: u64 = 16_384;
-/// Answers that wait to be read. An adaptor that writes more than it is asked for blocks on its pipe then.
+/// Most answers that wait to be read. An adaptor that writes more answers than were requested then blocks on
+/// its pipe.
 const MOST_WAITING: usize = 4;
-/// Lines of the adaptor's stderr that an error quotes.
+/// Most lines of the adaptor's stderr that an error quotes.
 const MOST_QUOTED: usize = 5;
-/// Characters of an answer that an error quotes.
+/// Most characters of an answer that an error quotes.
 const MOST_SHOWN: usize = 200;
-/// How often a wait looks whether it is to stop.
+/// Time between two checks whether a wait is to stop.
 const POLL: Duration = Duration::from_millis(50);
-/// An adaptor has so long to end after its stdin has.
+/// Time that an adaptor has to end after its stdin has ended.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Why an adaptor is no subject.
+/// Error: an adaptor that cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start {program}: {error}")]
 pub struct CannotStart {
@@ -37,13 +38,13 @@ pub struct CannotStart {
     error: io::Error,
 }
 
-/// A running adaptor. Dropping it ends the process and those that it started.
+/// A running adaptor. Dropping it ends the process and the processes that it started.
 pub struct Adaptor {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<io::Result<Vec<u8>>>,
     said: Arc<Mutex<VecDeque<String>>>,
-    /// Reads its stderr to the end.
+    /// The thread that reads the adaptor's stderr to the end.
     listener: Option<JoinHandle<()>>,
     timeout: Duration,
     stopped: Box<dyn Fn() -> bool>,
@@ -51,8 +52,8 @@ pub struct Adaptor {
 }
 
 impl Adaptor {
-    /// Starts a command. Each answer may take `timeout`; `stopped` is asked while waiting, and `true`
-    /// ends it.
+    /// Starts a command. Each answer may take `timeout`; `stopped` is called while waiting, and `true` ends
+    /// the wait.
     ///
     /// # Errors
     /// The command cannot be started.
@@ -91,7 +92,7 @@ impl Adaptor {
         })
     }
 
-    /// The answer without its number.
+    /// Returns the answer without its number.
     fn exchange_value(&mut self, event: &Event) -> Result<Value, String> {
         let seq = self.seq;
         let request = Request { seq, event: event.clone() };
@@ -144,7 +145,7 @@ impl Adaptor {
         }
     }
 
-    /// The error of a process that ended, or closed a pipe.
+    /// Returns the error of a process that ended, or closed a pipe.
     fn ended(&mut self, seq: u64) -> String {
         let status = self.wait();
         if status.is_some() {
@@ -154,8 +155,8 @@ impl Adaptor {
         format!("line {seq}: the adaptor {status}{}", self.quoted())
     }
 
-    /// A process that has ended may have written to its stderr just before. One that it started may hold the
-    /// pipe open.
+    /// Waits for stderr: a process that has ended may have written to it just before. A process that it
+    /// started may hold the pipe open.
     fn wait_for_last_words(&self) {
         let until = Instant::now() + GRACE;
         let is_heard = || self.listener.as_ref().is_none_or(JoinHandle::is_finished);
@@ -164,7 +165,7 @@ impl Adaptor {
         }
     }
 
-    /// The exit status, if the process ends soon.
+    /// Returns the exit status, if the process ends soon.
     fn wait(&mut self) -> Option<ExitStatus> {
         let until = Instant::now() + GRACE;
         loop {
@@ -176,7 +177,7 @@ impl Adaptor {
         }
     }
 
-    /// What it said on stderr, to append to an error.
+    /// Returns the adaptor's messages on stderr, to append to an error.
     fn quoted(&self) -> String {
         let said = self.said.lock().map(|said| said.iter().cloned().collect::<Vec<_>>()).unwrap_or_default();
         if said.is_empty() { String::new() } else { format!("; it said: {}", said.join(" | ")) }
@@ -254,7 +255,7 @@ fn keep_last_lines(pipe: impl Read, said: &Mutex<VecDeque<String>>) {
     }
 }
 
-/// The beginning of a text, in one line.
+/// Returns the beginning of a text, in one line.
 fn shown(text: &str) -> String {
     let mut short: String = text.trim_end().chars().take(MOST_SHOWN).collect();
     if short.len() < text.trim_end().len() {

@@ -1,6 +1,6 @@
 //! A test case: a file of JSON Lines. The first line is the header, each other line is a step.
 //!
-//! `conform/case.schema.json` says the same for other languages, and `conform/README.md` explains it.
+//! `conform/case.schema.json` describes the format for other languages, and `conform/README.md` explains it.
 
 #![allow(non_snake_case)] // Bps: bytes per second, as in the JSON
 
@@ -8,49 +8,49 @@ use serde::Deserialize;
 
 use crate::protocol::{State, Support};
 
-/// The format of case files. The number grows when a field changes its meaning or goes away.
+/// Version of the format of case files. The number grows when a field changes its meaning or goes away.
 pub const FORMAT: &str = "fairpace.conform.case/1";
 
 /// A test case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// What it is about, and the path at its start.
+    /// The header: subject of the case, and the path at its start.
     pub header: Header,
-    /// In order, each with its line in the file.
+    /// The steps in order, each with its line in the file.
     pub steps: Vec<(usize, Step)>,
 }
 
-/// The first line.
+/// The first line of a case file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// [`FORMAT`].
+    /// Version of the format: [`FORMAT`].
     pub format: String,
-    /// Its section in the draft's appendix, such as `A.1`.
+    /// Section of the case in the draft's appendix, such as `A.1`.
     pub case: String,
-    /// The title of that section.
+    /// Title of that section of the draft.
     pub title: String,
     /// The document that the sections of all steps refer to.
     pub draft: String,
-    /// What the case does.
+    /// Description of the case.
     pub about: String,
-    /// Where it departs from the text of its section, and why.
+    /// Differences of the case from the text of its section, with reasons.
     pub differs: Option<String>,
-    /// Bytes of each packet.
+    /// Length of each packet, bytes.
     pub mss_bytes: u64,
     /// The initial congestion window.
     pub initial_cwnd_bytes: u64,
-    /// For the random numbers of the algorithm.
+    /// Seed of the random numbers of the algorithm.
     pub seed: u64,
-    /// What the transport must be able to notify its algorithm of.
+    /// Notifications that the transport must be able to give its algorithm.
     #[serde(default)]
     pub needs: Vec<Support>,
     /// The rate at which a conforming BBR estimates the path: where no state is reported, it is inferred from
-    /// the ratio of pacing rate to this.
+    /// the ratio of the pacing rate to this rate.
     pub reference_Bps: u64,
-    /// The path.
+    /// The path of the case.
     pub path: PathSpec,
-    /// The application.
+    /// The application of the case.
     pub app: App,
 }
 
@@ -60,19 +60,19 @@ pub struct Header {
 pub struct PathSpec {
     /// Rate of the bottleneck.
     pub rate_Bps: u64,
-    /// Two-way propagation delay.
+    /// Two-way propagation delay of the path.
     pub rtt_us: u64,
-    /// What the bottleneck can hold beyond the packet in transmission.
+    /// Bytes that the bottleneck can hold beyond the packet in transmission.
     pub buffer_bytes: u64,
-    /// The receiver acknowledges each packet with this number, or after 25 ms.
+    /// Number of packets after which the receiver sends an ACK; it waits 25 ms at most.
     pub ack_every: u64,
-    /// ACKs arrive only at multiples of this, together; 0: as they come.
+    /// Aggregation: ACKs arrive together, only at multiples of this time; 0: ACKs are not held.
     pub ack_hold_us: u64,
     /// A token bucket before the bottleneck.
     pub policer: Option<Policer>,
 }
 
-/// Drops what exceeds a rate.
+/// A policer that drops packets that exceed a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policer {
@@ -82,156 +82,158 @@ pub struct Policer {
     pub burst_bytes: u64,
 }
 
-/// What the application has to send.
+/// The data that the application has to send.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum App {
-    /// Always something.
+    /// The application always has data.
     #[default]
     Bulk,
-    /// One last packet, then nothing apart from what was lost.
+    /// The application has one last packet, then no data but retransmissions.
     Paused,
-    /// A packet at a time, at an even pace. It does not make up for what it could not send in time.
+    /// The application has a packet at a time, at a constant rate. It does not make up for packets that it
+    /// could not send in time.
     #[serde(rename = "rate_Bps")]
     Rate(u64),
 }
 
-/// A line after the header: one of the first six, and why.
+/// A line after the header: one of the first six fields, and the reason for it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Time passes.
+    /// Lets time pass.
     pub run: Option<Run>,
-    /// What holds now.
+    /// A condition that must hold now.
     pub expect: Option<Condition>,
-    /// Something about the path or the application changes.
+    /// Changes the path or the application.
     pub set: Option<Change>,
-    /// Packets will be lost.
+    /// Makes packets be lost.
     pub lose: Option<Lose>,
-    /// Packets will be overtaken.
+    /// Makes packets be overtaken.
     pub reorder: Option<Reorder>,
-    /// For so long no ACK arrives; none is lost.
+    /// Time for which no ACK arrives; no ACK is lost.
     pub stall_us: Option<u64>,
-    /// The section of the draft by which the step must hold.
+    /// The section of the draft that requires the step's condition.
     pub section: Option<String>,
-    /// Why it must, with the reason for its bounds.
+    /// The reason for the condition, and for its bounds.
     pub why: Option<String>,
-    /// It is left out where the adaptor reports no state.
+    /// True if the step is left out where the adaptor reports no state.
     #[serde(default)]
     pub needs_state: bool,
 }
 
-/// Time passes.
+/// A step that lets time pass.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Until this holds after an event.
+    /// Condition that ends the step when it holds after an event.
     pub until: Option<Condition>,
-    /// With `until`: it must come by then. Without: for so long.
+    /// Time limit for `until`; without `until`: length of the step.
     pub for_us: u64,
-    /// What holds after each event.
+    /// Condition that must hold after each event.
     pub throughout: Option<Condition>,
 }
 
-/// What can be observed: all that are there must hold.
+/// A condition on observations: all fields that are present must hold.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// One of these.
+    /// The allowed states.
     pub state: Option<Vec<State>>,
-    /// The congestion window.
+    /// Bounds of the congestion window.
     pub cwnd_bytes: Option<Bounds>,
-    /// The pacing rate.
+    /// Bounds of the pacing rate.
     pub pacing_rate_Bps: Option<Bounds>,
-    /// `BBR.bw`, where it is reported.
+    /// Bounds of `BBR.bw`, where it is reported.
     pub bw_Bps: Option<Bounds>,
-    /// `BBR.min_rtt`, where it is reported.
+    /// Bounds of `BBR.min_rtt`, where it is reported.
     pub min_rtt_us: Option<Bounds>,
-    /// In flight.
+    /// Bounds of the bytes in flight.
     pub in_flight_bytes: Option<Bounds>,
-    /// The last delivery rate sample of the runner's transport.
+    /// Bounds of the last delivery rate sample of the runner's transport.
     pub sample_Bps: Option<Bounds>,
-    /// Time since the last `run` began.
+    /// Bounds of the time since the last `run` began.
     pub elapsed_us: Option<Bounds>,
-    /// Packet-timed rounds that began since then (section 5.5.1).
+    /// Bounds of the number of packet-timed rounds that began since the last `run` began (section 5.5.1).
     pub rounds: Option<Bounds>,
-    /// Mean rate of delivery since then.
+    /// Bounds of the mean rate of delivery since the last `run` began.
     pub delivered_Bps: Option<Bounds>,
-    /// Packets declared lost since then.
+    /// Bounds of the number of packets declared lost since the last `run` began.
     pub lost_packets: Option<Bounds>,
-    /// Of the packets that were acknowledged or declared lost since then, those declared lost, in percent.
+    /// Bounds of the share of packets declared lost, in percent, among the packets that were acknowledged or
+    /// declared lost since the last `run` began.
     pub lost_percent: Option<Bounds>,
 }
 
-/// Both are included; without one there is no such bound.
+/// Bounds of a value, both included; an absent field is no bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    /// At least this.
+    /// The least allowed value.
     pub least: Option<f64>,
-    /// At most this.
+    /// The largest allowed value.
     pub most: Option<f64>,
 }
 
-/// A change; what is absent stays.
+/// A change of path or application; absent fields do not change.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// Of the bottleneck, from the next packet in its queue on.
+    /// New rate of the bottleneck, from the next packet in its queue on.
     pub rate_Bps: Option<u64>,
-    /// Two-way propagation delay.
+    /// New two-way propagation delay.
     pub rtt_us: Option<u64>,
-    /// Of the bottleneck.
+    /// New buffer of the bottleneck.
     pub buffer_bytes: Option<u64>,
-    /// ACKs arrive only at multiples of this.
+    /// New aggregation: ACKs arrive only at multiples of this time.
     pub ack_hold_us: Option<u64>,
-    /// With a full bucket.
+    /// New policer, with a full bucket.
     pub policer: Option<Policer>,
-    /// What the application has to send.
+    /// New data that the application has to send.
     pub app: Option<App>,
-    /// As in the header.
+    /// New reference rate, as in the header.
     pub reference_Bps: Option<u64>,
 }
 
-/// Of the packets sent from now on each `every`-th is lost, until `count` are.
+/// A loss: each `every`-th packet sent from now on is lost, until `count` packets are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lose {
-    /// Packets to lose.
+    /// Number of packets to lose.
     pub count: u64,
-    /// 1: consecutive ones.
+    /// Distance of the lost packets; 1: consecutive packets.
     pub every: u64,
 }
 
-/// Of the packets sent from now on each `every`-th arrives later, until `count` do.
+/// A reordering: each `every`-th packet sent from now on arrives later, until `count` packets do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
-    /// Packets to delay.
+    /// Number of packets to delay.
     pub count: u64,
-    /// 1: consecutive ones.
+    /// Distance of the delayed packets; 1: consecutive packets.
     pub every: u64,
-    /// By so much.
+    /// Extra delay of these packets.
     pub delay_us: u64,
 }
 
-/// A file that is no case.
+/// Error: a file that is no case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}: {problem}")]
 pub struct BadCase {
-    /// Its name.
+    /// Name of the file.
     pub file: String,
-    /// From 1 on.
+    /// Number of the line, from 1 on.
     pub line: usize,
-    /// What is wrong there.
+    /// Description of the problem in this line.
     pub problem: String,
 }
 
 impl Case {
-    /// Reads a file's text.
+    /// Reads a case from a file's text.
     ///
     /// # Errors
-    /// The line that is wrong, and why.
+    /// The line that is wrong, and the reason.
     pub fn parse(file: &str, text: &str) -> Result<Self, BadCase> {
         let bad = |line, problem: String| BadCase { file: file.to_owned(), line, problem };
         let mut lines = text.lines().enumerate().map(|(n, line)| (n + 1, line));
@@ -253,7 +255,7 @@ impl Case {
 }
 
 impl Step {
-    /// What serde does not check.
+    /// Checks conditions that serde does not check.
     fn check(&self) -> Result<(), String> {
         let parts = [
             self.run.is_some(),

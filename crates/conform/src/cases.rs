@@ -4,7 +4,7 @@ use crate::case::{BadCase, Case};
 
 macro_rules! files {
     ($($name:literal,)*) => {
-        /// Names and texts.
+        /// Names and texts of the case files.
         const FILES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../cases/", $name))),)*];
     };
 }
@@ -34,10 +34,10 @@ files! {
     "a22-refill-app-limited.jsonl",
 }
 
-/// The contained cases, in the order of the draft.
+/// Returns the contained cases, in the order of the draft.
 ///
 /// # Errors
-/// None: a test reads them all.
+/// None: a test reads all cases.
 pub fn contained() -> Result<Vec<Case>, BadCase> {
     FILES.iter().map(|(name, text)| Case::parse(name, text)).collect()
 }

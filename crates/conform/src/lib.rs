@@ -2,16 +2,16 @@
 //! applies them over stdin and stdout.
 //!
 //! - `cases/`: the 22 cases of the appendix of draft-ietf-ccwg-bbr-06, a file each ([`case`]). They are data:
-//!   a path, what happens on it, and what must hold, with its section.
+//!   a path, its changes, and the conditions that must hold, with their section.
 //! - [`run`](run()): a sender and a path in virtual time, which obey the answers of a subject and report
 //!   events
 //!   to it. A congestion controller behind the interface of its transport can answer them ([`protocol`]).
 //! - [`adaptor`]: a subject that is another process. [`serve`](serve()): the other end, for adaptors in Rust.
 //! - [`Own`]: the algorithms of `fairpace-cc` as a subject.
 //!
-//! It does not measure speed, fairness or competition (`fairpace evaluate` does), and its path is not
-//! the simulator: one flow, one bottleneck, no randomness, nothing that a reader of the draft would have
-//! to guess.
+//! It does not measure speed, fairness or competition (`fairpace evaluate` does), and its path is not the
+//! simulator: one flow, one bottleneck, no randomness, nothing that a reader of the draft would have to
+//! guess.
 
 #![forbid(unsafe_code)]
 #![allow(non_snake_case)] // Bps: bytes per second, as in the JSON

@@ -1,18 +1,18 @@
-//! What a step's condition says, compared with what is observed.
+//! Comparison of a step's condition with observations.
 
 use std::fmt::Write as _;
 
 use crate::case::{Bounds, Condition};
 use crate::protocol::{Control, State};
 
-/// All that can be observed after an event.
+/// All values that can be observed after an event.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Observed {
     pub(crate) control: Control,
-    /// Reported, or what the pacing rate and cwnd let infer; the states that look the same.
+    /// The reported state, or the states that fit pacing rate and cwnd; several states can look alike.
     pub(crate) states: Option<Vec<State>>,
     pub(crate) in_flight_bytes: u64,
-    /// 0: none yet.
+    /// The last delivery rate sample; 0: none yet.
     pub(crate) sample_Bps: u64,
     pub(crate) elapsed_us: u64,
     pub(crate) rounds: u64,
@@ -21,12 +21,12 @@ pub(crate) struct Observed {
     pub(crate) mss_bytes: u64,
 }
 
-/// How a condition compares.
+/// The result of comparing a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It holds, as far as it can be observed; `unseen` of its parts cannot be.
+    /// The condition holds, as far as it can be observed; `unseen` of its parts cannot be observed.
     Holds { unseen: usize },
-    /// The parts that do not hold: what was expected, and what is.
+    /// Parts of the condition do not hold: the expected and the observed values.
     Fails { expected: String, found: String },
 }
 
@@ -40,7 +40,7 @@ impl Observed {
         self.lost_packets as f64 * 100.0 / ended.max(1) as f64
     }
 
-    /// Each bound of a condition with its name and what is observed.
+    /// Returns each bound of a condition with its name and the observed value.
     fn compared(&self, condition: &Condition) -> [(&'static str, Option<Bounds>, Option<f64>); 11] {
         let whole = |value: u64| Some(value as f64);
         let maybe = |value: Option<u64>| value.map(|value| value as f64);
@@ -86,7 +86,7 @@ impl Observed {
         if expected.is_empty() { Verdict::Holds { unseen } } else { Verdict::Fails { expected, found } }
     }
 
-    /// Everything, for the error of a run that did not come to what it waits for.
+    /// Returns a text of all observations, for the error of a run whose `until` did not come to hold.
     pub(crate) fn text(&self, condition: &Condition) -> String {
         let mut text = String::new();
         if condition.state.is_some() {
@@ -104,7 +104,7 @@ impl Observed {
 }
 
 impl Condition {
-    /// In words.
+    /// Returns the bounds in words.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         if let Some(states) = &self.state {
@@ -143,7 +143,7 @@ fn names(states: &[State]) -> String {
     states.iter().map(State::to_string).collect::<Vec<_>>().join(" or ")
 }
 
-/// At most two decimals.
+/// Rounds to at most two decimals.
 fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
@@ -153,10 +153,10 @@ fn round(value: f64) -> f64 {
 pub(crate) struct Inference {
     /// The rate at which a conforming BBR estimates the path.
     reference_Bps: u64,
-    /// The path has delivered at about that rate. Before, STARTUP's pacing rate is small since its
+    /// True once the path has delivered at about that rate. Before, STARTUP's pacing rate is small since its
     /// estimate is.
     has_filled: bool,
-    /// cwnd has been a BDP. Before, it is small since it still grows.
+    /// True once cwnd has been a BDP. Before, cwnd is small since it still grows.
     had_window: bool,
 }
 
@@ -165,15 +165,16 @@ impl Inference {
         Self { reference_Bps, has_filled: false, had_window: false }
     }
 
-    /// From now on this is the rate. A higher one has to be found first.
+    /// Sets the reference rate from now on. A higher rate has to be found first.
     pub(crate) fn set_reference(&mut self, reference_Bps: u64) {
         self.has_filled &= reference_Bps <= self.reference_Bps;
         self.reference_Bps = reference_Bps;
     }
 
-    /// The ratio of pacing rate to the rate of the path is the pacing gain of the draft's section 5.6.1
-    /// while the estimate is right. The borders are between the gains, at least 4 % away from each:
-    /// 2.77, 1.25, 1 and 0.9 less the margin of 1 %, and 0.5. CRUISE and REFILL have the same gain.
+    /// Returns the states that fit. The ratio of pacing rate to the rate of the path is the pacing gain of
+    /// the draft's section 5.6.1 while the estimate is right. The borders are between the gains, at least 4 %
+    /// away from each: 2.77, 1.25, 1 and 0.9 less the margin of 1 %, and 0.5. CRUISE and REFILL have the same
+    /// gain.
     pub(crate) fn states(&mut self, control: &Control, sample_Bps: u64, rtt_us: u64) -> Option<Vec<State>> {
         let reference_Bps = self.reference_Bps as f64;
         let gain = control.pacing_rate_Bps? as f64 / reference_Bps;

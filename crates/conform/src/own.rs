@@ -1,7 +1,8 @@
-//! Our own algorithms as a subject: the C of `fairpace-cc` behind this protocol.
+//! The algorithms of Fairpace as a subject: the C of `fairpace-cc` behind this protocol.
 //!
-//! It does what a transport does for its algorithm: packets instead of bytes, what was in flight when a
-//! packet was sent, and Linux's recovery states. The delivery rate sample is the runner's.
+//! The subject does the work of a transport for its algorithm: it counts in packets instead of bytes, and
+//! keeps the packets in flight when a packet was sent, and Linux's recovery states. The delivery rate sample
+//! is the runner's.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::protocol::{
     Ack, Answer, Control, Event, Hello, Init, PROTOCOL, Range, Sent, State, Subject, Support,
 };
 
-/// The connection begins here: to Linux's clock 0 is "never".
+/// Time when the connection begins: to Linux's clock 0 is "never".
 const EPOCH_US: u64 = 1_000_000;
 
 /// An algorithm, and its flow once there is a connection.
@@ -37,13 +38,13 @@ struct Flow {
 }
 
 impl Own {
-    /// An algorithm of `fairpace-cc` with its defaults.
+    /// Returns an algorithm of `fairpace-cc` with its defaults.
     #[must_use]
     pub fn new(algorithm: Algorithm) -> Self {
         Self::with(Params::defaults(algorithm))
     }
 
-    /// An algorithm with these parameters.
+    /// Returns an algorithm with these parameters.
     #[must_use]
     pub fn with(params: Params) -> Self {
         Self { params, flow: None }
@@ -114,8 +115,8 @@ impl Flow {
         (bytes / u64::from(self.view.mss_bytes)) as u32
     }
 
-    /// `snd_una` and `snd_nxt` of a connection without holes: only their distance and the growth of the
-    /// former matter.
+    /// Sets `snd_una` and `snd_nxt` of a connection without holes: only their distance and the growth of
+    /// `snd_una` matter.
     fn set_sequence(&mut self) {
         self.view.snd_una = self.view.delivered_pkts.wrapping_mul(self.view.mss_bytes);
         let flight = self.view.inflight_pkts.wrapping_mul(self.view.mss_bytes);
@@ -137,7 +138,7 @@ impl Flow {
         self.set_sequence();
     }
 
-    /// As Linux's tcp_ack(): what is lost, the recovery state, then the algorithm.
+    /// Processes an ACK as Linux's tcp_ack() does: losses, the recovery state, then the algorithm.
     fn on_ack(&mut self, ack: &Ack) {
         self.at(ack.time_us);
         let before = self.view.delivered_pkts;
@@ -178,7 +179,7 @@ impl Flow {
         self.view = self.view.without_ack();
     }
 
-    /// As Linux's tcp_enter_loss(): one packet may be sent.
+    /// Processes a timeout as Linux's tcp_enter_loss() does: one packet may be sent.
     fn on_timeout(&mut self, lost: &[Range]) {
         self.view.inflight_pkts = 0;
         self.reduce();
@@ -187,7 +188,7 @@ impl Flow {
         self.view.cwnd_pkts = 1;
     }
 
-    /// An event for each lost packet; how many there are.
+    /// Reports an event for each lost packet; returns the number of lost packets.
     fn lose(&mut self, lost: &[Range]) -> u32 {
         let mut pkts = 0;
         for number in numbers(lost) {

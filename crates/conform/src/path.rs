@@ -1,4 +1,5 @@
-//! A path with one bottleneck, and the receiver behind it: when the ACK for a packet arrives.
+//! A path with one bottleneck, and the receiver behind it, which give the arrival time of the ACK for a
+//! packet.
 //!
 //! Time inside is ns, so that the departures of packets do not add up rounding errors.
 
@@ -7,12 +8,13 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use crate::case::{Change, Lose, PathSpec, Reorder};
 
-/// After this a receiver acknowledges a single packet: QUIC's default `max_ack_delay`, RFC 9000 section 18.2.
+/// Time after which a receiver acknowledges a single packet: QUIC's default `max_ack_delay`, RFC 9000 section
+/// 18.2.
 const MAX_ACK_DELAY_NS: u64 = 25_000_000;
-/// ns in a second.
+/// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Of the packets that come each n-th has something happen to it.
+/// A selection of each n-th packet.
 #[derive(Debug, Default)]
 struct Each {
     left: u64,
@@ -25,7 +27,7 @@ impl Each {
         *self = Self { left: count, every: every.max(1), seen: 0 };
     }
 
-    /// Whether it happens to this packet.
+    /// Is this packet selected?
     fn is_next(&mut self) -> bool {
         if self.left == 0 {
             return false;
@@ -37,24 +39,24 @@ impl Each {
     }
 }
 
-/// See the module.
+/// A path with one bottleneck and a receiver: see the module.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     spec: PathSpec,
-    /// At the bottleneck: (packet, bytes); the first is in transmission until `departs_ns`.
+    /// Packets at the bottleneck: (packet, bytes); the first is in transmission until `departs_ns`.
     queue: VecDeque<(u64, u64)>,
     departs_ns: u64,
-    /// In 10^-9 bytes, so that a rate times ns is exact.
+    /// Tokens of the policer, in 10^-9 bytes, so that a rate times ns is exact.
     tokens: u64,
     tokens_at_ns: u64,
     losing: Each,
     reordering: Each,
     delay_ns: u64,
-    /// Packets that will arrive so much later.
+    /// Packets that will arrive later by the delay of the reordering.
     delaying: BTreeSet<u64>,
-    /// At the receiver: (time, order, packet).
+    /// Arrivals at the receiver: (time, order, packet).
     arrivals: BinaryHeap<Reverse<(u64, u64, u64)>>,
-    /// Packets that the receiver has not acknowledged, and when it will at the latest.
+    /// Packets that the receiver has not acknowledged, and the latest time of their ACK.
     pending: Vec<u64>,
     pending_until_ns: u64,
     /// ACKs on their way: (time, order, packets).
@@ -101,7 +103,7 @@ impl Path {
         self.stalled_until_ns = until_ns;
     }
 
-    /// A packet is sent.
+    /// Sends a packet.
     pub(crate) fn send(&mut self, now_ns: u64, packet: u64, bytes: u64) {
         if self.losing.is_next() || self.exceeds_policer(now_ns, bytes) {
             return;
@@ -119,14 +121,14 @@ impl Path {
         }
     }
 
-    /// Of the first packet in the queue, at the rate of this moment.
+    /// Starts the transmission of the first packet in the queue, at the present rate.
     fn start_transmission(&mut self, now_ns: u64) {
         if let Some((_, bytes)) = self.queue.front() {
             self.departs_ns = now_ns + bytes * SECOND_NS / self.spec.rate_Bps;
         }
     }
 
-    /// The first packet has left the bottleneck.
+    /// Removes the first packet, which has left the bottleneck.
     fn depart(&mut self) {
         let Some((packet, _)) = self.queue.pop_front() else { return };
         let at = self.departs_ns;
@@ -148,7 +150,7 @@ impl Path {
         exceeds
     }
 
-    /// The next time at which something happens on the path.
+    /// The time of the next event on the path.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let departure = (!self.queue.is_empty()).then_some(self.departs_ns);
         let arrival = self.arrivals.peek().map(|Reverse((at, _, _))| *at);
@@ -157,7 +159,8 @@ impl Path {
         [departure, arrival, pending, ack].into_iter().flatten().min()
     }
 
-    /// Lets time pass up to `now_ns`, not beyond [`Path::next_ns`]; packets of the ACKs that arrive then.
+    /// Lets time pass up to `now_ns`, not beyond [`Path::next_ns`]; returns the packets of the ACKs that
+    /// arrive then.
     pub(crate) fn advance(&mut self, now_ns: u64) -> Vec<u64> {
         while !self.queue.is_empty() && self.departs_ns <= now_ns {
             self.depart();
@@ -205,7 +208,7 @@ mod tests {
     use super::*;
     use crate::case::Policer;
 
-    /// A packet of 1000 bytes takes 1 ms.
+    /// A path on which a packet of 1000 bytes takes 1 ms.
     const SPEC: PathSpec = PathSpec {
         rate_Bps: 1_000_000,
         rtt_us: 10_000,
@@ -215,7 +218,7 @@ mod tests {
         policer: None,
     };
 
-    /// Arrival times of ACKs in us, with their packets.
+    /// Returns the arrival times of ACKs in us, with their packets.
     fn acks(path: &mut Path) -> Vec<(u64, Vec<u64>)> {
         let mut all = Vec::new();
         while let Some(at) = path.next_ns() {

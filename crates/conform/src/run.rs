@@ -9,29 +9,30 @@ use crate::observe::{Inference, Observed, Verdict};
 use crate::protocol::{Answer, Control, Event, Hello, Init, Subject, Support};
 use crate::transport::Transport;
 
-/// Events in a case, after which it is taken for one that never ends: the contained cases have at most a
-/// tenth.
+/// Most events in a case. A case with more is taken for one that never ends: the contained cases have at most
+/// a tenth.
 const MOST_EVENTS: u64 = 5_000_000;
 
-/// What became of a case.
+/// The outcome of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Outcome {
-    /// Everything that could be observed was as the draft says.
+    /// The case passes: everything that could be observed was as the draft says.
     Passed {
-        /// Parts of conditions that could not be observed, since the adaptor does not report that.
+        /// Number of parts of conditions that could not be observed, since the adaptor does not report their
+        /// values.
         unseen: usize,
     },
-    /// Something was not.
+    /// The case fails: an expectation was not met.
     Failed(Mismatch),
-    /// It cannot be applied, for this reason.
+    /// The case cannot be applied, for this reason.
     NotApplicable {
-        /// The adaptor's reason, or ours.
+        /// The reason of the adaptor or of the runner.
         reason: String,
     },
-    /// The adaptor did not do its part of the protocol.
+    /// The adaptor violated the protocol.
     Broken {
-        /// What it did instead.
+        /// Description of the violation.
         problem: String,
     },
 }
@@ -39,17 +40,17 @@ pub enum Outcome {
 /// An expectation that was not met.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
-    /// Of the case's file, from 1 on.
+    /// Line of the case's file, from 1 on.
     pub line: usize,
-    /// Of the draft.
+    /// Section of the draft.
     pub section: String,
     /// Simulated time in the case.
     pub time_us: u64,
-    /// What the case expects.
+    /// The expected value.
     pub expected: String,
-    /// What came instead.
+    /// The observed value.
     pub found: String,
-    /// Why the draft has it so.
+    /// The reason for the draft's requirement.
     pub why: String,
 }
 
@@ -63,16 +64,16 @@ impl fmt::Display for Mismatch {
 
 /// A subject whose answers may fail, such as a process.
 pub trait Peer {
-    /// The answer to [`Event::Hello`].
+    /// Returns the answer to [`Event::Hello`].
     ///
     /// # Errors
-    /// What went wrong, in words.
+    /// A description of the failure.
     fn hello(&mut self) -> Result<Hello, String>;
 
-    /// The answer to any other event.
+    /// Returns the answer to any other event.
     ///
     /// # Errors
-    /// What went wrong, in words.
+    /// A description of the failure.
     fn ask(&mut self, event: &Event) -> Result<Answer, String>;
 }
 
@@ -89,7 +90,7 @@ impl<S: Subject> Peer for S {
     }
 }
 
-/// Applies a case.
+/// Applies a case to a peer.
 pub fn run(case: &Case, peer: &mut dyn Peer) -> Outcome {
     match Runner::start(case, peer) {
         Ok(mut runner) => {
@@ -108,7 +109,7 @@ struct Runner<'a> {
     rtt_us: u64,
     unseen: usize,
     events: u64,
-    /// At the start of the last `run`.
+    /// Counters at the start of the last `run`.
     from: Mark,
 }
 
@@ -218,7 +219,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// What a run waits for is there, and all of it can be observed.
+    /// Does the condition `until` of a run hold, and can all of it be observed?
     fn has_come(&mut self, run: &Run) -> bool {
         let observed = self.observed();
         run.until.as_ref().is_some_and(|until| observed.judge(until) == Verdict::Holds { unseen: 0 })

@@ -2,12 +2,12 @@
 
 use crate::protocol::Sample;
 
-/// State of the connection, C.
+/// The state of the connection, C.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
-    /// `C.delivered`.
+    /// `C.delivered`: bytes delivered so far.
     pub(crate) delivered_bytes: u64,
-    /// `C.lost`.
+    /// `C.lost`: bytes declared lost so far.
     pub(crate) lost_bytes: u64,
     delivered_time_us: u64,
     first_send_time_us: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Connection {
     app_limited_bytes: u64,
 }
 
-/// State of a packet, P.
+/// The state of a packet, P.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
     pub(crate) number: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Packet {
     is_app_limited: bool,
 }
 
-/// `RS` while the packets of an ACK are processed.
+/// The sample `RS` while the packets of an ACK are processed.
 #[derive(Debug, Default)]
 pub(crate) struct Acked {
     newest: Option<Packet>,
@@ -36,7 +36,7 @@ pub(crate) struct Acked {
 }
 
 impl Connection {
-    /// `OnPacketSent()`; `before_bytes` were in flight before the packet.
+    /// Runs `OnPacketSent()`; `before_bytes` were in flight before the packet.
     pub(crate) fn on_sent(&mut self, now_us: u64, number: u64, before_bytes: u64, bytes: u64) -> Packet {
         if before_bytes == 0 {
             self.first_send_time_us = now_us;
@@ -54,7 +54,7 @@ impl Connection {
         }
     }
 
-    /// `UpdateRateSample()` for a packet of an ACK.
+    /// Runs `UpdateRateSample()` for a packet of an ACK.
     pub(crate) fn on_delivered(&mut self, now_us: u64, packet: Packet, bytes: u64, acked: &mut Acked) {
         self.delivered_bytes += bytes;
         self.delivered_time_us = now_us;
@@ -66,8 +66,8 @@ impl Connection {
         }
     }
 
-    /// `GenerateRateSample()`, and the newest packet of the ACK. Like QUIC this transport knows which
-    /// transmission was acknowledged, so no sample is too short to be true (section 4.1.3.5).
+    /// Runs `GenerateRateSample()`, and returns the newest packet of the ACK, too. Like QUIC this transport
+    /// knows which transmission was acknowledged, so no sample is too short to be true (section 4.1.3.5).
     pub(crate) fn sample(&mut self, acked: &Acked) -> (Sample, Option<Packet>) {
         if self.delivered_bytes > self.app_limited_bytes {
             self.app_limited_bytes = 0;
@@ -91,12 +91,12 @@ impl Connection {
         (sample, Some(packet))
     }
 
-    /// `MarkConnectionAppLimited()`.
+    /// Runs `MarkConnectionAppLimited()`.
     pub(crate) fn mark_app_limited(&mut self, in_flight_bytes: u64) {
         self.app_limited_bytes = (self.delivered_bytes + in_flight_bytes).max(1);
     }
 
-    /// `C.app_limited` is not 0.
+    /// Is the connection application-limited (`C.app_limited` is not 0)?
     pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited_bytes != 0
     }

@@ -20,7 +20,7 @@ pub fn serve(subject: &mut dyn Subject, input: impl BufRead, mut output: impl Wr
     Ok(())
 }
 
-/// The line that answers a request.
+/// Returns the line that answers a request.
 fn answer(subject: &mut dyn Subject, request: &Request) -> io::Result<Value> {
     let mut value = match &request.event {
         Event::Hello { .. } => serde_json::to_value(subject.hello())?,

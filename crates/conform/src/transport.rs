@@ -1,9 +1,8 @@
-//! The sender of a connection: it obeys cwnd and pacing rate, finds losses, and reports what happens as
-//! events.
+//! The sender of a connection: it obeys cwnd and pacing rate, finds losses, and reports events.
 //!
 //! A small transport in the way of QUIC: a packet number for each transmission, loss by packet threshold (RFC
 //! 9002 section 6.1.1). Of TCP it has the retransmission timeout that declares everything in flight lost (RFC
-//! 6298), since the draft's cases have one; QUIC's nearest to that is persistent congestion.
+//! 6298), since the draft's cases have one; QUIC's nearest equivalent is persistent congestion.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +11,19 @@ use crate::path::Path;
 use crate::protocol::{Ack, Control, Event, Range, Sample, Sent, Timeout};
 use crate::sampler::{Acked, Connection, Packet};
 
-/// A packet is lost when one that was sent this many later is acknowledged: kPacketThreshold, RFC 9002
-/// section 6.1.1.
+/// Number of packets: a packet is lost when a packet that was sent this many later is acknowledged
+/// (kPacketThreshold, RFC 9002 section 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
-/// The least timeout beyond the smoothed RTT: Linux's TCP_RTO_MIN, which RFC 6298 allows to be below its
-/// second.
+/// The least timeout beyond the smoothed RTT: Linux's TCP_RTO_MIN, which may be below the 1 s of RFC 6298.
 const RTO_MARGIN_US: u64 = 200_000;
 /// The timeout before there is an RTT: RFC 6298 section 2.1.
 const INITIAL_RTO_US: u64 = 1_000_000;
-/// Timeouts double up to this factor.
+/// Largest factor to which timeouts double.
 const MOST_BACKOFF: u64 = 64;
-/// ns in a second.
+/// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What stops the sender.
+/// The condition that stops the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     Data,
@@ -33,33 +31,34 @@ enum Stop {
     Pacing,
 }
 
-/// See the module.
+/// The sender of a connection: see the module.
 #[derive(Default)]
 pub(crate) struct Transport {
     pub(crate) path: Path,
     mss_bytes: u64,
     pub(crate) now_ns: u64,
-    /// In force.
+    /// The control in force.
     pub(crate) control: Control,
     app: App,
-    /// When the application has its next packet, for [`App::Rate`].
+    /// Time when the application has its next packet, for [`App::Rate`].
     app_next_ns: u64,
-    /// [`App::Paused`] sends one more packet, so that an algorithm can notice with it that it is the last.
+    /// True once [`App::Paused`] has sent one more packet, so that an algorithm can notice with it that it is
+    /// the last.
     had_last: bool,
     retransmit_pkts: u64,
     next_packet: u64,
     next_send_ns: u64,
     connection: Connection,
     in_flight: BTreeMap<u64, Packet>,
-    /// Declared lost, not acknowledged since.
+    /// Packets declared lost and not acknowledged since.
     lost: BTreeMap<u64, Packet>,
-    /// Of the last episode of losses, the packets not acknowledged since.
+    /// Packets of the last episode of losses that are not acknowledged since.
     episode: BTreeSet<u64>,
-    /// All of an episode have been acknowledged with the last ACK.
+    /// True if all packets of an episode have been acknowledged with the last ACK.
     is_spurious: bool,
-    /// Recovery lasts until a packet from this number on is acknowledged.
+    /// Packet number that ends recovery: an ACK of a packet from this number on.
     recovery_until: Option<u64>,
-    /// Losses from this packet on begin another episode.
+    /// Packet number from which on losses begin another episode.
     episode_end: u64,
     srtt_us: u64,
     rttvar_us: u64,
@@ -112,7 +111,8 @@ impl Transport {
         }
     }
 
-    /// The next event, at `until_ns` at the latest; `None`: none up to then, and it is `until_ns` now.
+    /// Returns the next event, at `until_ns` at the latest; `None`: no event up to then, and the time is
+    /// `until_ns` now.
     pub(crate) fn next(&mut self, until_ns: u64) -> Option<Event> {
         loop {
             let stop = self.stop();
@@ -133,7 +133,8 @@ impl Transport {
         }
     }
 
-    /// After the ACK that acknowledged the last packet of an episode of losses: none of them was lost.
+    /// Returns the event after the ACK that acknowledged the last packet of an episode of losses: none of
+    /// them was lost.
     pub(crate) fn spurious(&mut self) -> Option<Event> {
         if !std::mem::take(&mut self.is_spurious) {
             return None;
@@ -171,7 +172,7 @@ impl Transport {
         }
     }
 
-    /// When something can change.
+    /// Returns the time when the sender can act next.
     fn wake_ns(&self, stop: Stop) -> u64 {
         let send = match (stop, self.app) {
             (Stop::Pacing, _) => Some(self.next_send_ns),
@@ -269,7 +270,7 @@ impl Transport {
         })
     }
 
-    /// `CheckIfApplicationLimited()` at the beginning of ACK processing (section 4.1.2.4).
+    /// Runs `CheckIfApplicationLimited()` at the beginning of ACK processing (section 4.1.2.4).
     fn note_app_limited(&mut self) {
         if !self.has_data() && self.in_flight_bytes() < self.control.cwnd_bytes {
             self.connection.mark_app_limited(self.in_flight_bytes());
@@ -312,7 +313,7 @@ impl Transport {
         })
     }
 
-    /// RFC 6298 section 2.
+    /// Updates the RTT estimate: RFC 6298 section 2.
     fn update_rtt(&mut self, rtt_us: u64) {
         if rtt_us == 0 {
             return;
@@ -325,7 +326,7 @@ impl Transport {
         self.srtt_us = (7 * self.srtt_us + rtt_us) / 8;
     }
 
-    /// `UpdateRound()` of section 5.5.1.
+    /// Runs `UpdateRound()` of section 5.5.1.
     fn update_round(&mut self, sample: &Sample) {
         let rate_Bps = (sample.delivered_bytes * 1_000_000).checked_div(sample.interval_us);
         self.sample_Bps = rate_Bps.unwrap_or(self.sample_Bps);
@@ -337,7 +338,7 @@ impl Transport {
     }
 }
 
-/// Ascending numbers as ranges.
+/// Returns ascending numbers as ranges.
 fn ranges(mut numbers: Vec<u64>) -> Vec<Range> {
     numbers.sort_unstable();
     let mut all: Vec<Range> = Vec::new();

@@ -3,17 +3,17 @@
 use fairpace_netem::{Frames, Nanos, Offer, Pattern, Source};
 use fairpace_scenario::{Flow, Writes, ns};
 
-/// An application, and what it has written that its socket has not taken.
+/// An application, and the data that it has written and its socket has not taken.
 pub(crate) struct Application {
     source: Source,
-    /// Bytes that it has written and the socket has not taken; [`ENDLESS`].
+    /// Number of bytes that the application has written and the socket has not taken; [`ENDLESS`].
     ready: u64,
 }
 
 const ENDLESS: u64 = u64::MAX;
 
 impl Application {
-    /// The application of a flow.
+    /// Returns the application of a flow.
     pub(crate) fn new(flow: &Flow) -> Self {
         let pattern = match flow.traffic.writes {
             Writes::Always | Writes::Responses { .. } => Pattern::Always,
@@ -24,7 +24,7 @@ impl Application {
         Application { source: Source::new(pattern, flow.traffic.size_bytes, ns(flow.start)), ready: 0 }
     }
 
-    /// Bytes that it offers to the socket at `now`.
+    /// Returns the number of bytes that the application offers to the socket at `now`.
     pub(crate) fn ready(&mut self, now: Nanos) -> u64 {
         while let Some(offer) = self.source.poll(now) {
             self.ready = match offer {
@@ -36,14 +36,14 @@ impl Application {
         self.ready
     }
 
-    /// The socket took `bytes`.
+    /// Records that the socket took `bytes`.
     pub(crate) fn took(&mut self, bytes: u64) {
         if self.ready != ENDLESS {
             self.ready = self.ready.saturating_sub(bytes);
         }
     }
 
-    /// When it may offer more; `Nanos::MAX`: never.
+    /// The time when the application may offer more; `Nanos::MAX`: never.
     pub(crate) fn next(&self) -> Nanos {
         self.source.next_event()
     }

@@ -15,8 +15,8 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
-/// Sockets that connect from now on through the device of this index, in the calling thread's namespace, send
-/// packets one by one.
+/// Makes sockets that connect from now on through the device of this index, in the calling thread's
+/// namespace, send packets without bursts.
 ///
 /// # Errors
 /// The kernel's answer; before Linux 4.16 that this cannot be set.

@@ -1,4 +1,4 @@
-//! The clock of a run: nanoseconds since its start, the same in all threads.
+//! The clock of a run: nanoseconds since its start, equal in all threads.
 
 use fairpace_netem::Nanos;
 use fairpace_scenario::ns;
@@ -12,7 +12,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that shows zero until `lead_in` has passed, and runs from then on.
+    /// Returns a clock that shows zero until `lead_in` has passed, and runs from then on.
     pub(crate) fn starting_in(lead_in: Duration) -> Self {
         Clock { start: Instant::now() + lead_in }
     }
@@ -22,8 +22,8 @@ impl Clock {
         ns(self.start.elapsed())
     }
 
-    /// Sleeps until the clock runs. Before that it shows zero, the time at which flows start: what is sent
-    /// then waits in the emulator for the rest of the lead-in.
+    /// Sleeps until the clock runs. Before, it shows zero, the time at which flows start: packets that are
+    /// sent then wait in the emulator for the rest of the lead-in.
     pub(crate) fn sleep_until_start(self) {
         std::thread::sleep(self.start.saturating_duration_since(Instant::now()));
     }
@@ -37,7 +37,7 @@ impl Clock {
     }
 }
 
-/// The CPU time that the calling thread has used. Linux has this clock for each thread.
+/// Returns the CPU time that the calling thread has used. Linux has this clock for each thread.
 pub(crate) fn cpu_of_thread() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }

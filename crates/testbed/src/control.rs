@@ -12,12 +12,12 @@ use std::os::fd::BorrowedFd;
 enum Control {
     /// One of the kernel's own algorithms, by its name.
     Kernel(String),
-    /// Index of one of ours in [`Controls::loaded`].
+    /// An algorithm of Fairpace: its index in [`Controls::loaded`].
     Loaded(usize),
 }
 
-/// The flows' congestion controls. Ours are loaded for this run only, under unique names. The kernel unloads
-/// them when this value is dropped or the process ends.
+/// The flows' congestion controls. Algorithms of Fairpace are loaded for this run only, under unique names.
+/// The kernel unloads them when this value is dropped or the process ends.
 pub(crate) struct Controls {
     of_flow: Vec<Control>,
     loaded: Vec<Loaded>,
@@ -73,7 +73,7 @@ impl Controls {
         .unwrap_or(AlgorithmState::UNKNOWN)
     }
 
-    /// What a reader of the results must know about the algorithms.
+    /// Returns notes on the algorithms for a reader of the results.
     pub(crate) fn notes(&self) -> Vec<String> {
         let notes = |loaded: &Loaded| {
             let unread = |error| vec![format!("its counters could not be read: {error}")];

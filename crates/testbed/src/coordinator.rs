@@ -12,7 +12,7 @@ use fairpace_scenario::{Flow, Scenario, ns};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The monitor is called at least this often.
+/// Longest time between two calls of the monitor, ns.
 const MONITOR_PERIOD_NS: Nanos = SECOND / 10;
 
 /// A command to a flow, or a time of measurement. Simultaneous commands are executed in this order.
@@ -36,7 +36,7 @@ enum State {
     Ended,
 }
 
-/// The telemetry of one flow so far.
+/// The telemetry of a flow so far.
 #[derive(Default)]
 struct Track {
     state: State,
@@ -44,21 +44,22 @@ struct Track {
     /// The last value of the counter, which outlives the connection.
     retransmits: u64,
     at_window_edges: [u64; 2],
-    /// At the last sample.
+    /// The limits at the last sample.
     limits: Limits,
-    /// When it began its handshake; `None`: it has not.
+    /// Time when the flow began its handshake; `None`: it has not begun.
     started: Option<Nanos>,
-    /// Of all samples.
+    /// The largest cwnd of all samples.
     largest_cwnd_pkts: u32,
 }
 
-/// The telemetry of one flow.
+/// The telemetry of a flow.
 pub(crate) struct FlowTelemetry {
     /// All series but goodput and RTT.
     pub(crate) series: FlowSeries,
-    /// Segments retransmitted in the measurement window.
+    /// Number of segments retransmitted in the measurement window.
     pub(crate) retransmits: u64,
-    /// When the flow began its handshake, which is not before it should; `None`: it did not.
+    /// Time when the flow began its handshake, which is not before its start in the scenario; `None`: it did
+    /// not begin.
     pub(crate) started: Option<Nanos>,
     /// The largest cwnd of all samples.
     pub(crate) largest_cwnd_pkts: u32,
@@ -72,15 +73,15 @@ pub(crate) struct Coordinator<'a> {
     commands: Vec<(Nanos, Command)>,
     end: Nanos,
     tracks: Vec<Track>,
-    /// How late the latest command was executed.
+    /// Largest lateness of a command.
     latest: Nanos,
 }
 
-/// What the coordinator knows at the end of a run.
+/// The coordinator's results at the end of a run.
 pub(crate) struct Coordinated {
-    /// Of each flow.
+    /// The telemetry of each flow.
     pub(crate) flows: Vec<FlowTelemetry>,
-    /// How late the latest start, stop or sample was.
+    /// Largest lateness of a start, stop or sample.
     pub(crate) latest: Nanos,
     /// The largest part of a flow's busy time in which socket buffers held it back, 0 to 1.
     pub(crate) buffer_limited: f64,
@@ -106,7 +107,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Executes all commands, or returns early when `stop` is set because another thread failed.
+    /// Executes all commands of the run, or returns early when `stop` is set because another thread failed.
     ///
     /// # Errors
     /// [`Error::Interrupted`] when the monitor stops the run, [`Error::Flow`].
@@ -206,8 +207,8 @@ impl<'a> Coordinator<'a> {
     }
 }
 
-/// All commands of a run, in order. A flow does not start if it would start after the end, and does not stop
-/// if it would stop after it.
+/// Returns all commands of a run, in order. A flow does not start if it would start after the end, and does
+/// not stop if it would stop after it.
 fn commands(scenario: &Scenario, schedule: Schedule) -> Vec<(Nanos, Command)> {
     let mut commands: Vec<(Nanos, Command)> = schedule.points().map(|at| (at, Command::Sample)).collect();
     commands.push((schedule.window.0, Command::WindowOpens));

@@ -1,10 +1,10 @@
-//! A cwnd that no algorithm chose: what a kernel that skips BPF programs in process 1 leaves behind.
+//! Detection of a cwnd that no algorithm chose, as on a kernel that skips BPF programs in process 1.
 //!
-//! Where such a kernel skips `ssthresh` or `undo_cwnd`, it takes what was on its stack for a number of
+//! Where such a kernel skips `ssthresh` or `undo_cwnd`, it takes the bytes on its stack for a number of
 //! packets: often the low half of an address, billions. The flow then sends without control until its
-//! algorithm or its next reduction mends it, so the run is not judged. On every other kernel a cwnd is an
-//! algorithm's, and the run is judged whatever it is. The kernel's own algorithms are no programs, and never
-//! skipped.
+//! algorithm or its next reduction corrects cwnd, so the run is not judged. On every other kernel a cwnd is
+//! an algorithm's, and the run is judged whatever it is. The kernel's own algorithms are no programs, and
+//! never skipped.
 
 use fairpace_netem::SECOND;
 use fairpace_scenario::{Flow, Route, Scenario, ns};
@@ -12,14 +12,16 @@ use std::time::Duration;
 
 use crate::emulator::longest_rtt;
 
-/// A cwnd this many times as large as what the path and its buffers hold is no algorithm's: a path drops what
-/// exceeds them once, and slow start, the fastest growth there is, ends at the first loss with twice that.
+/// Factor on the packets that the path and its buffers hold: no algorithm chooses a larger cwnd. A path drops
+/// packets that exceed its capacity once, and slow start, the fastest growth there is, ends at the first loss
+/// with twice the capacity.
 const TIMES: u64 = 20;
-/// No cwnd up to this many packets, 15 MB with the usual MTU, is suspected: on a path that holds two packets
+/// Largest cwnd that is always accepted, packets, 15 MB with the usual MTU: on a path that holds two packets
 /// [`TIMES`] is soon reached.
 const LEAST_PKTS: u64 = 10_000;
 
-/// Why a run in which the cwnd of the flows was at most this must not be judged; `None`: it may be.
+/// Returns the reason why a run with these largest cwnds of the flows must not be judged; `None`: it may be
+/// judged.
 pub(crate) fn violation(scenario: &Scenario, largest_pkts: &[u32]) -> Option<String> {
     let flows = scenario.flows.iter().zip(scenario.routes()).zip(largest_pkts);
     flows.into_iter().find_map(|((flow, route), &cwnd_pkts)| {
@@ -36,7 +38,8 @@ pub(crate) fn violation(scenario: &Scenario, largest_pkts: &[u32]) -> Option<Str
     })
 }
 
-/// The bandwidth-delay product of a flow's path with all impairments, and the buffers both ways, in packets.
+/// Returns the bandwidth-delay product of a flow's path with all impairments, and the buffers both ways, in
+/// packets.
 fn held_pkts(scenario: &Scenario, flow: &Flow, route: &Route) -> u64 {
     let links = |of: &[u32]| of.iter().map(|link| &scenario.links[*link as usize]).collect::<Vec<_>>();
     let (forward, back) = (links(&route.forward), links(&route.back));
@@ -57,7 +60,8 @@ mod tests {
     use super::*;
     use fairpace_scenario::{Cc, Limit, Link};
 
-    /// 100 Mbit/s for 120 ms are 1,000 packets of 1,500 bytes; the buffers hold 500 and 100 more.
+    /// Returns a scenario of 100 Mbit/s for 120 ms, which are 1,000 packets of 1,500 bytes; the buffers hold
+    /// 500 and 100 more.
     fn scenario() -> Scenario {
         let mut slow = Link::new("slow", 100_000_000, 750_000);
         slow.line.jitter = Duration::from_millis(10);
@@ -78,7 +82,7 @@ mod tests {
         }
     }
 
-    /// 100 packets of 1,514 bytes are 101 of 1,500.
+    /// Packets that path and buffers hold: 100 packets of 1,514 bytes are 101 of 1,500.
     const FAR_PKTS: u32 = 1_601;
 
     #[test]

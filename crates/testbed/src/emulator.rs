@@ -1,8 +1,8 @@
 //! The bottleneck in real time: reads packets from one TUN device, takes them through the elements of
 //! `fairpace-netem`, and writes them to the other device when they are due.
 //!
-//! An element's times derive from when a packet was read, never from when the emulator polled the element: a
-//! late write delays one packet and leaves the link's rate as it is.
+//! An element's times follow from the time when a packet was read, never from the time when the emulator
+//! polled the element: a late write delays one packet and leaves the link's rate as it is.
 
 use crate::Error;
 use crate::clock::Clock;
@@ -24,18 +24,18 @@ use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Packets read from one device before due packets are written. It bounds the lateness that a burst causes: a
-/// read takes about 1.7 us.
+/// Most packets read from one device before due packets are written. This bounds the lateness that a burst
+/// causes: a read takes about 1.7 us.
 const BATCH: usize = 32;
-/// Buffers beyond what links and delay lines hold, for packets that wait in the devices.
+/// Number of buffers beyond the content of links and delay lines, for packets that wait in the devices.
 const SPARE_PACKETS: u64 = 1 << 16;
-/// Memory for packets in flight, at most. It is touched only as far as it is used.
+/// Most memory for packets in flight, bytes. Only the used part of it is touched.
 const MAX_POOL_BYTES: u64 = 4 << 30;
 
 /// The payload of the emulator's packets: a buffer and the next hop.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct BufferHandle {
-    /// When the emulator read the packet.
+    /// Time when the emulator read the packet.
     read: Nanos,
     hop: Hop,
     slot: u32,
@@ -62,12 +62,12 @@ impl Payload for BufferHandle {
 /// The measurements of an emulator.
 pub(crate) struct EmulatorRecord {
     pub(crate) network: Network<BufferHandle>,
-    /// RTTs; goodput is measured at the receiving application.
+    /// Meters of RTTs; goodput is measured at the receiving application.
     pub(crate) flows: Vec<FlowMeter>,
     pub(crate) recorder: Recorder,
-    /// Data packets written to the receivers.
+    /// Number of data packets written to the receivers.
     pub(crate) data_packets: u64,
-    /// Packets that belong to no flow; they are discarded.
+    /// Number of packets that belong to no flow; they are discarded.
     pub(crate) foreign_packets: u64,
     pub(crate) real_time: bool,
 }
@@ -87,12 +87,12 @@ pub(crate) struct Emulator<'a, O> {
     end: Nanos,
     pool: Pool,
     network: Network<BufferHandle>,
-    /// No element has an event before this time.
+    /// Time before which no element has an event.
     due: Nanos,
     /// Packets that have been read and not yet pushed, in order.
     arrived: Vec<Packet<BufferHandle>>,
     meters: Vec<FlowMeter>,
-    /// Of each flow.
+    /// The sequence space of each flow.
     sequences: Vec<SequenceSpace>,
     /// Payload of a full segment, bytes.
     mss_bytes: u64,
@@ -103,7 +103,7 @@ pub(crate) struct Emulator<'a, O> {
 }
 
 impl<'a, O: Observer> Emulator<'a, O> {
-    /// The emulator of `scenario`.
+    /// Returns the emulator of `scenario`.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the packets in flight would not fit into memory, [`Error::Network`].
@@ -183,7 +183,7 @@ impl<'a, O: Observer> Emulator<'a, O> {
         })
     }
 
-    /// Reads a batch from the senders, or from the receivers. True: there may be more.
+    /// Reads a batch from the senders, or from the receivers. True: there may be more packets.
     fn read(&mut self, direction: Direction) -> Result<bool, Error> {
         let device = match direction {
             Direction::Forward => self.devices.sender,
@@ -221,8 +221,8 @@ impl<'a, O: Observer> Emulator<'a, O> {
         self.arrived.push(Packet { flow, connection: 0, bytes, ecn: header.ecn, payload });
     }
 
-    /// Pushes the packets that have been read, each after what is due before: times of elements must not go
-    /// back.
+    /// Pushes the packets that have been read, each after the events due before it: times of elements must
+    /// not go back.
     fn let_in(&mut self) -> Result<(), Error> {
         let mut arrived = std::mem::take(&mut self.arrived);
         for packet in arrived.drain(..) {
@@ -247,8 +247,9 @@ impl<'a, O: Observer> Emulator<'a, O> {
         Ok(self.due)
     }
 
-    /// The earliest event. Of simultaneous events, links come first, the last one first: a packet that leaves
-    /// a queue at t makes room for one that arrives at t. Among other elements the order has no effect.
+    /// Returns the earliest event. Of simultaneous events, those of links come first, from the last link to
+    /// the first: a packet that leaves a queue at t makes room for a packet that arrives at t. Among other
+    /// elements the order has no effect.
     fn next(&self) -> Option<(Nanos, usize)> {
         let links = (0..self.network.link_count()).rev();
         let others = self.network.link_count()..self.network.elements.len();
@@ -256,7 +257,7 @@ impl<'a, O: Observer> Emulator<'a, O> {
         due.min_by_key(|(at, _)| *at).filter(|(at, _)| *at < Nanos::MAX)
     }
 
-    /// Takes on the next packet that leaves an element.
+    /// Processes the next packet that leaves an element.
     fn step(&mut self, at: Nanos, element: usize) -> Result<(), Error> {
         let Some(departed) = self.network.elements[element].poll(at) else { return Ok(()) };
         if departed.fate == Fate::Delivered {
@@ -320,7 +321,7 @@ impl<'a, O: Observer> Emulator<'a, O> {
         self.due = self.due.min(self.network.elements[element].next_event());
     }
 
-    /// A copy of a packet, in a buffer of its own.
+    /// Returns a copy of a packet, in a buffer of its own.
     fn copy(&mut self, mut packet: Packet<BufferHandle>) -> Result<Packet<BufferHandle>, Error> {
         packet.payload.slot = self.pool.copy(packet.payload.slot).ok_or_else(out_of_buffers)?;
         Ok(packet)
@@ -354,7 +355,7 @@ impl<'a, O: Observer> Emulator<'a, O> {
     }
 }
 
-/// Reads one packet into the pool's next buffer; `None` if there is none.
+/// Reads one packet into the pool's next buffer; `None` if no packet waits.
 fn read(device: &Device, pool: &mut Pool) -> Result<Option<u16>, Error> {
     let Some(buffer) = pool.peek() else {
         return Err(out_of_buffers());
@@ -371,8 +372,9 @@ fn out_of_buffers() -> Error {
     Error::Emulator { what: "more packets were in flight than its buffers hold".into() }
 }
 
-/// Buffers for twice the content of the links' queues, and for four bandwidth-delay products, as data and as
-/// ACKs: in slow start senders send up to twice the link's rate before they detect the first loss.
+/// Returns the number of buffers: twice the content of the links' queues, and four bandwidth-delay products,
+/// as data and as ACKs. In slow start senders send up to twice the link's rate before they detect the first
+/// loss.
 pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
     let rate_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
     let longest_ns = scenario.flows.iter().map(|flow| longest_rtt(flow).as_nanos()).max().unwrap_or(0);
@@ -393,7 +395,7 @@ pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
     Ok(packets as u32)
 }
 
-/// The longest RTT of a flow without queueing, with all impairments of its ACKs.
+/// Returns the longest RTT of a flow without queueing, with all impairments of its ACKs.
 pub(crate) fn longest_rtt(flow: &Flow) -> Duration {
     let most = |now: Duration, steps: &[(Duration, Duration)]| {
         steps.iter().map(|(_, later)| *later).fold(now, Duration::max)

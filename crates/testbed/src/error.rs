@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a run has no result.
+/// The reason why a run has no result.
 #[derive(Debug, Error, Diagnostic)]
 pub enum Error {
     /// The process may not create network namespaces.
@@ -20,7 +20,7 @@ pub enum Error {
         )
     )]
     NotPermitted {
-        /// What the kernel said.
+        /// Error of the kernel.
         cause: io::Error,
     },
 
@@ -31,9 +31,9 @@ pub enum Error {
         help("load the driver with `modprobe tun`; in a container, pass the device in")
     )]
     NoTun {
-        /// The device node.
+        /// Path of the device node.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         cause: io::Error,
     },
 
@@ -44,15 +44,15 @@ pub enum Error {
         help("available now: {available}. Others may be modules that are not installed")
     )]
     UnknownCongestionControl {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
         /// The kernel's name of the algorithm.
         name: String,
-        /// What the kernel has.
+        /// Names of the algorithms that the kernel has.
         available: String,
     },
 
-    /// One of our algorithms could not be loaded into the kernel.
+    /// An algorithm of Fairpace could not be loaded into the kernel.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Kernel(#[from] fairpace_kernel::Error),
@@ -68,11 +68,11 @@ pub enum Error {
         help("lower the rate of the link, or run the scenario in the simulator")
     )]
     TooFast {
-        /// The link.
+        /// Name of the link.
         link: String,
-        /// Its rate.
+        /// Rate of the link.
         rate_bps: u64,
-        /// [`crate::MAX_RATE_BPS`].
+        /// The highest rate: [`crate::MAX_RATE_BPS`].
         ceiling_bps: u64,
     },
 
@@ -96,7 +96,7 @@ pub enum Error {
         help("use fewer flows, a smaller buffer or a shorter RTT, or run it in the simulator")
     )]
     TooLarge {
-        /// Which quantity, its value and its bound.
+        /// The quantity, its value and its bound.
         what: String,
     },
 
@@ -110,9 +110,9 @@ pub enum Error {
         )
     )]
     Setup {
-        /// The step.
+        /// Name of the step.
         step: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         cause: io::Error,
     },
 
@@ -123,9 +123,9 @@ pub enum Error {
         help("the path may be too narrow or its buffer too small for a connection to live")
     )]
     Flow {
-        /// The flow.
+        /// Name of the flow.
         flow: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         cause: io::Error,
     },
 
@@ -136,7 +136,7 @@ pub enum Error {
         help("this is unexpected: please report it with the scenario")
     )]
     Emulator {
-        /// The cause.
+        /// The reason for the stop.
         what: String,
     },
 
@@ -147,9 +147,9 @@ pub enum Error {
         help("{}", why.remedy())
     )]
     Disturbed {
-        /// Which bound was exceeded.
+        /// The bound that was exceeded.
         why: crate::Disturbance,
-        /// How late the emulator and the flows were. Boxed: it is larger than all other errors.
+        /// Lateness of the emulator and the flows. Boxed: it is larger than all other errors.
         lateness: Box<crate::Lateness>,
         /// The number of attempts.
         attempts: u32,

@@ -1,8 +1,8 @@
-//! The flows: real TCP connections, whose senders write what their applications offer, and whose receivers
-//! count and discard.
+//! The flows: real TCP connections, whose senders write the data that their applications offer, and whose
+//! receivers count and discard it.
 //!
-//! One thread writes for all senders, one reads for all receivers. Flow `i` sends from port `FIRST_PORT + i`,
-//! by which the emulator and the receiver know it. A flow begins with its handshake.
+//! One thread writes for all senders, another thread reads for all receivers. Flow `i` sends from port
+//! `FIRST_PORT + i`, by which the emulator and the receiver know it. A flow begins with its handshake.
 
 use crate::application::Application;
 use crate::clock::Clock;
@@ -27,32 +27,32 @@ use std::time::Duration;
 
 /// Source port of the first flow; the others follow.
 pub(crate) const FIRST_PORT: u16 = 10_000;
-/// The number of flows with a port from [`FIRST_PORT`] on.
+/// Most flows: the number of ports from [`FIRST_PORT`] on.
 pub(crate) const MAX_FLOWS: usize = u16::MAX as usize - FIRST_PORT as usize;
 /// The receiver's listening port.
 const RECEIVER_PORT: u16 = 5001;
-/// One write or read at most: large enough to make system calls rare, small enough to serve the flows in
+/// Most bytes of a write or read: large enough to make system calls rare, small enough to serve the flows in
 /// turn.
 const CHUNK_BYTES: usize = 256 << 10;
-/// What every sender writes.
+/// The data that every sender writes.
 static CHUNK: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
-/// An application that pauses withdraws what it has not written, but not what the socket holds. So its socket
-/// holds no more unsent data than this, and one write is at most this long.
+/// Most unsent data in the socket of an application that pauses, and most bytes of its writes. Such an
+/// application withdraws data that it has not written, but not data that the socket holds.
 const UNSENT_BYTES: u32 = 16 << 10;
-/// How soon the threads notice a request to stop.
+/// Longest time until the threads notice a request to stop.
 const STOP_CHECK_MS: u8 = 50;
 /// The listening socket's identifier among the receiver's events.
 const LISTENER: u64 = u64::MAX;
-/// Events per wait.
+/// Most events per wait.
 const EVENTS: usize = 64;
 
-/// Whether connections ask for ECN, in the namespace of the thread that opens the file.
+/// Setting by which connections ask for ECN, in the namespace of the thread that opens the file.
 const ECN_SETTING: &str = "/proc/sys/net/ipv4/tcp_ecn";
 
 /// The senders' files in their namespace.
 pub(crate) struct Sockets {
     fds: Vec<OwnedFd>,
-    /// [`ECN_SETTING`].
+    /// The open file [`ECN_SETTING`].
     ecn: File,
 }
 
@@ -63,7 +63,7 @@ fn new_socket() -> nix::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// A closed socket must not outlive the process, see [`crate::namespace`].
+/// Makes the socket abort on close. A closed socket must not outlive the process, see [`crate::namespace`].
 fn abort_on_close(fd: BorrowedFd<'_>) -> nix::Result<()> {
     setsockopt(&fd, opt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })
 }
@@ -105,7 +105,7 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
     Ok(Sockets { fds, ecn })
 }
 
-/// Does the application pause, and withdraw what it has not written?
+/// Does the application pause, and withdraw data that it has not written?
 pub(crate) fn pauses(flow: &Flow) -> bool {
     matches!(flow.traffic.writes, Writes::OnOff { .. })
 }
@@ -119,7 +119,8 @@ fn unknown_control(flow: &str, name: &str) -> Error {
     }
 }
 
-/// Opens the listening socket, in the receiver's namespace, which sends a SYN-ACK this many times again.
+/// Opens the listening socket, in the receiver's namespace, which retransmits a SYN-ACK up to
+/// `syn_ack_retries` times.
 ///
 /// # Errors
 /// [`Error::Setup`].
@@ -187,7 +188,8 @@ impl Senders {
         sockopt::abort(self.sockets[flow].as_fd())
     }
 
-    /// Writes what the flows' applications offer, until `stop` is set. `Err` names the flow that failed.
+    /// Writes the data that the flows' applications offer, until `stop` is set. `Err` names the flow that
+    /// failed.
     pub(crate) fn write(
         &self,
         flows: &[Flow],
@@ -223,7 +225,7 @@ impl Senders {
         Ok(())
     }
 
-    /// Writes once. `Some`: the application offers nothing before this time.
+    /// Writes once. `Some`: the application offers no data before this time.
     fn fill(&self, flow: usize, writer: &mut Writer, clock: Clock) -> io::Result<Option<Nanos>> {
         let ready = writer.application.ready(clock.now());
         if ready == 0 {
@@ -238,8 +240,8 @@ impl Senders {
         Ok(None)
     }
 
-    /// A flow's connection is over: it was stopped since the event, it has failed, which is a result, or
-    /// something is wrong.
+    /// Processes the end of a flow's connection: it was stopped since the event, it has failed, which is a
+    /// result, or there is another error.
     fn end(&self, flow: usize, errno: Errno) -> io::Result<()> {
         match errno {
             _ if self.stopped[flow].load(Ordering::SeqCst) => Ok(()),
@@ -264,7 +266,7 @@ impl Senders {
 /// The writing side of a flow.
 struct Writer {
     application: Application,
-    /// Bytes per write.
+    /// Most bytes per write.
     most: usize,
 }
 
@@ -280,15 +282,15 @@ impl Writer {
 /// The receiving side of a flow.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
-    /// Goodput.
+    /// Meter of the goodput.
     pub(crate) meter: FlowMeter,
-    /// When all bytes of a flow of finite size had arrived.
+    /// Time when all bytes of a flow of finite size had arrived.
     pub(crate) completed: Option<Nanos>,
     left_bytes: Option<u64>,
 }
 
 impl Received {
-    /// Nothing received yet.
+    /// Returns a receiving side that has received nothing yet.
     pub(crate) fn new(meter: FlowMeter, size_bytes: Option<u64>) -> Self {
         Received { meter, completed: None, left_bytes: size_bytes }
     }
@@ -303,7 +305,8 @@ impl Received {
     }
 }
 
-/// Accepts, reads and counts until `stop` is set. `flows` has one record per flow and is returned.
+/// Accepts connections, reads and counts their data until `stop` is set. `flows` has one record per flow and
+/// is returned.
 pub(crate) fn receive(
     listener: &OwnedFd,
     mut flows: Vec<Received>,

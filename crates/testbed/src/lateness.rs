@@ -1,11 +1,11 @@
-//! How late the emulator and the flows were, what else held flows back, and how much of both is tolerated.
+//! Lateness of the emulator and the flows, other limits of flows, and the tolerance for both.
 //!
 //! Departures are computed, so a late write delays one packet and never reduces the rate of a link. Lateness
 //! adds a delay to some packets' RTT that the scenario does not have. The threads of the flows have no
-//! departures. The thread that starts and samples them shows how they fared: where it did not run in time,
-//! receivers did not read in time either. Where socket buffers held a flow back, it was not its congestion
-//! control that decided its rate. [`Tolerance`] says how much of that a scenario tolerates; a run
-//! beyond it is not judged.
+//! departures. The lateness of the thread that starts and samples them is evidence of theirs: where it did
+//! not run in time, receivers did not read in time either. Where socket buffers held a flow back, its
+//! congestion control did not decide its rate. [`Tolerance`] has the bounds of a scenario; a run beyond them
+//! is not judged.
 
 use fairpace_netem::Nanos;
 use fairpace_scenario::ns;
@@ -13,30 +13,31 @@ use hdrhistogram::Histogram;
 use std::fmt;
 use std::time::Duration;
 
-/// Lateness is recorded with this many significant decimal digits.
+/// Number of significant decimal digits with which lateness is recorded.
 const DIGITS: u8 = 3;
-/// A write later than a minute counts as a minute late.
+/// Largest lateness that is recorded, ns: a write later than a minute counts as a minute late.
 const MAX_RECORDED_NS: u64 = 60_000_000_000;
 
 /// Time between the computed departure of a packet and its write, over all packets of a run, in both
-/// directions; and how late flows were started, stopped and sampled.
+/// directions; and the lateness of starts, stops and samples of flows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lateness {
-    /// Packets written.
+    /// Number of packets written.
     pub packets: u64,
-    /// Median.
+    /// Median of the lateness of packets.
     pub p50: Duration,
-    /// 99th percentile.
+    /// 99th percentile of the lateness of packets.
     pub p99: Duration,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the lateness of packets.
     pub p999: Duration,
-    /// Maximum.
+    /// Largest lateness of a packet.
     pub max: Duration,
     /// Share of the packets that were later than [`Tolerance::late`], 0 to 1.
     pub late_share: f64,
-    /// Packets that the kernel dropped before the emulator read them, because it was not scheduled in time.
+    /// Number of packets that the kernel dropped before the emulator read them, because the emulator was not
+    /// scheduled in time.
     pub lost_before_emulator: u64,
-    /// The latest start, stop or sample of a flow.
+    /// Largest lateness of a start, stop or sample of a flow.
     pub command_max: Duration,
     /// The largest part of a flow's time in which its hosts' socket buffers held it back, 0 to 1.
     pub buffer_limited: f64,
@@ -66,24 +67,24 @@ impl fmt::Display for Lateness {
 /// The lateness that a scenario tolerates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// From here on a packet is late: the larger of 5 ms (what the scheduler of a busy machine does to any
+    /// Least lateness of a late packet: the larger of 5 ms (as the scheduler of a busy machine delays any
     /// process) and 10 % of the smallest RTT (more would be visible in a flow's own RTT).
     pub late: Duration,
     /// Share of the packets that may be late: 0.1 %, so that the 99.9th percentile is within bounds.
     pub late_share: f64,
-    /// No packet may be later than this, nor any start, stop or sample of a flow. Half of Linux's smallest
+    /// Largest lateness of a packet, and of any start, stop or sample of a flow. Half of Linux's smallest
     /// retransmission timeout (200 ms): a longer stall can make timers fire that would not have fired on a
     /// real path.
     pub stall: Duration,
-    /// Part of its time in which socket buffers may hold a flow back: 10 %. Linux lets buffers grow with
-    /// cwnd, which takes some round trips: nothing at 10 and 50 ms, 5.5 % of 15 s at 200 and 300 ms. In
-    /// five runs beside 36 others they did not grow, and flows stayed at 22 packets in flight; memory of TCP
-    /// is the suspected cause, not a proven one.
+    /// Largest part of its time in which socket buffers may hold a flow back: 10 %. Linux lets buffers grow
+    /// with cwnd, which takes some round trips: nothing at 10 and 50 ms, 5.5 % of 15 s at 200 and 300 ms. In
+    /// five runs beside 36 others the buffers did not grow, and flows stayed at 22 packets in flight; memory
+    /// of TCP is the suspected cause, not a proven one.
     pub buffer_limited: f64,
 }
 
 impl Tolerance {
-    /// The tolerance of a scenario whose shortest RTT this is.
+    /// Returns the tolerance of a scenario with this shortest RTT.
     pub fn for_rtt(shortest_rtt: Duration) -> Self {
         Tolerance {
             late: Duration::from_millis(5).max(shortest_rtt / 10),
@@ -93,7 +94,7 @@ impl Tolerance {
         }
     }
 
-    /// Why a run with this lateness must not be judged; `None`: it may be judged.
+    /// Returns the reason why a run with this lateness must not be judged; `None`: it may be judged.
     pub fn violation(&self, measured: &Lateness) -> Option<String> {
         let ms = |d: Duration| d.as_secs_f64() * 1e3;
         if measured.max > self.stall {
@@ -134,14 +135,14 @@ impl Tolerance {
     }
 }
 
-/// How the flows fared, see [`Lateness`].
+/// Lateness and limits of the flows, see [`Lateness`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlowLateness {
     pub(crate) command_max: Duration,
     pub(crate) buffer_limited: f64,
 }
 
-/// Why a run must not be judged, in words.
+/// The reason why a run must not be judged, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Disturbance {
     /// The machine was too late, lost packets or held a flow back: see [`Tolerance`].
@@ -152,7 +153,7 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    /// What to do about it.
+    /// Returns a remedy for the user.
     pub(crate) fn remedy(&self) -> &'static str {
         match self {
             Self::Late(_) => "run it again on a quieter machine; a lower rate or a longer RTT bears more",
@@ -189,7 +190,7 @@ impl Recorder {
         self.histogram.saturating_record(actual.saturating_sub(ideal));
     }
 
-    /// What it recorded, with what others did.
+    /// Returns the recorded lateness, together with losses and the lateness of flows.
     pub(crate) fn summary(&self, lost_before_emulator: u64, flows: FlowLateness) -> Lateness {
         let h = &self.histogram;
         let quantile = |q| Duration::from_nanos(h.value_at_quantile(q));

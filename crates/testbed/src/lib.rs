@@ -7,8 +7,8 @@
 //! no name in the file system. After `kill -9` the kernel removes namespaces, devices and sockets
 //! (`namespace.rs` says how), and from 6.4 on also the algorithm. Before 6.4, `fairpace unload` removes it.
 //!
-//! Time on a real machine is not exact. The lateness of every packet is recorded. A run that was disturbed
-//! more than its scenario tolerates is repeated or refused, never reported as valid.
+//! Time on a real machine is not exact. The lateness of every packet is recorded. A run with more disturbance
+//! than its scenario tolerates is repeated or refused, never reported as valid.
 //!
 //! Run a scenario and read the result:
 //!
@@ -40,7 +40,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate has no congestion control: `fairpace-kernel` loads the algorithms. It defines no metric:
+//! This crate has no congestion control: `fairpace-kernel` loads the algorithms. Nor does it define metrics:
 //! `fairpace-netem` and `fairpace-results` do.
 
 mod application;
@@ -76,20 +76,21 @@ use std::path::PathBuf;
 /// packets per second each way.
 pub const MAX_RATE_BPS: u64 = 2_500_000_000;
 
-/// Attempts for [`run_with_retries`]: a machine that disturbs three runs in a row will disturb the next one.
+/// Most attempts of [`run_with_retries`]: a machine that disturbs three runs in a row will disturb the next
+/// one.
 pub const ATTEMPTS: u32 = 3;
 
 /// Settings of a run beside the scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// For the summary: the commit that built the program.
+    /// The commit that built the program, for the summary.
     pub commit: String,
     /// The TUN driver's device node.
     pub tun: PathBuf,
-    /// Whether the emulator wakes shortly before a packet departs and polls until then, on links below 400
-    /// Mbit/s. With it half of the packets leave within 1 us of their time, and the emulator takes 85 % of a
-    /// core. Without it half of them are some 20 us late and one in a thousand 0.6 ms, and the whole run
-    /// takes about 60 % of a core: for several runs at a time.
+    /// True if the emulator wakes shortly before a packet departs and polls until then, on links below 400
+    /// Mbit/s. If true, half of the packets leave within 1 us of their time, and the emulator takes 85 % of a
+    /// core. If false, half of the packets are some 20 us late and one in a thousand 0.6 ms, and the whole
+    /// run takes about 60 % of a core: for several runs at a time.
     pub wake_early: bool,
 }
 
@@ -107,8 +108,8 @@ pub fn check_machine(options: &Options) -> Result<(), Error> {
     preflight::machine(&options.tun)
 }
 
-/// Runs a scenario once. It takes as long as the scenario lasts. Nothing is left behind, not even after a
-/// failure.
+/// Runs a scenario once. A run takes as long as the scenario lasts. It leaves nothing on the machine, not
+/// even after a failure.
 ///
 /// # Errors
 /// Anything in [`Error`]; in particular [`Error::Interrupted`] when the monitor stops the run, and
@@ -121,7 +122,7 @@ pub fn run(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options) ->
 /// notes mention repeats.
 ///
 /// # Errors
-/// As [`run`]; [`Error::Disturbed`] is the last attempt's.
+/// The errors of [`run`]; [`Error::Disturbed`] is that of the last attempt.
 pub fn run_with_retries(
     scenario: &Scenario,
     monitor: &mut dyn Monitor,

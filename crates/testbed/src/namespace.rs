@@ -1,7 +1,7 @@
 //! The two ends of the testbed: network namespaces that exist only as long as this process holds them.
 //!
 //! A thread creates a namespace and ends. From then on the descriptors that it opened keep the namespace
-//! alive: the TUN device and the sockets. Nothing has a name in the file system, so when the process ends,
+//! alive: the TUN device and the sockets. No part has a name in the file system, so when the process ends,
 //! for whatever reason, the kernel closes the descriptors and removes device, sockets and namespace. The
 //! sockets abort on close (`SO_LINGER` 0), since a connection that closes in order would keep its namespace
 //! for minutes.
@@ -29,7 +29,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// Addresses from the block that RFC 2544 reserves for benchmarks.
+    /// Returns the side's address, from the block that RFC 2544 reserves for benchmarks.
     pub(crate) const fn address(self) -> Ipv4Addr {
         match self {
             Side::Sender => Ipv4Addr::new(198, 18, 0, 1),
@@ -45,10 +45,10 @@ impl Side {
     }
 }
 
-/// Both sides are neighbours on one link.
+/// Length of the network prefix: both sides are neighbours on one link.
 const PREFIX_BITS: u8 = 30;
 
-/// Packets that may wait in the device until the emulator reads them. The kernel's default of 500 is less
+/// Most packets that wait in the device until the emulator reads them. The kernel's default of 500 is less
 /// than one cwnd of a fast flow, and a packet lost here is a loss that the scenario does not have.
 const DEVICE_QUEUE_PACKETS: u32 = 10_000;
 
@@ -65,9 +65,9 @@ const SEND_BUFFER_BYTES: u64 = 1 << 20;
 /// Settings that all connections of a host have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Host {
-    /// It sends bursts of packets; without, packets one by one.
+    /// True if the host sends bursts of packets; if false, each packet by itself.
     pub(crate) tso: bool,
-    /// It offers selective acknowledgments and uses them.
+    /// True if the host offers and uses selective acknowledgments.
     pub(crate) sack: bool,
 }
 
@@ -80,7 +80,8 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Packets that the kernel dropped since the start because the emulator had not read them in time.
+    /// Returns the number of packets that the kernel dropped since the start because the emulator had not
+    /// read them in time.
     pub(crate) fn lost_before_read(&self) -> io::Result<u64> {
         let mut text = vec![0; 4096];
         let length = self.statistics.read_at(&mut text, 0)?;
@@ -90,8 +91,8 @@ impl Device {
     }
 }
 
-/// The transmit-drop counter of a device in the format of `/proc/net/dev`: name, then 8 columns for receive
-/// and 8 for transmit, of which drops are the fourth.
+/// Returns the transmit-drop counter of a device in the format of `/proc/net/dev`: name, then 8 columns for
+/// receive and 8 for transmit; the fourth of them has the drops.
 fn transmit_drops(table: &str, device: &str) -> Option<u64> {
     let columns = table.lines().find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'))?;
     columns.split_whitespace().nth(8 + 3)?.parse().ok()
@@ -129,7 +130,7 @@ pub(crate) fn create<T: Send>(
     on_own_thread(side.device(), set_up)
 }
 
-/// A thread that enters a namespace does not leave it: it ends.
+/// Runs `work` on a thread of its own: a thread that enters a namespace does not leave it, but ends.
 fn on_own_thread<T: Send>(name: &str, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
@@ -183,7 +184,8 @@ pub(crate) fn set_ipv4(name: &str, value: u64, usual: u64) -> Result<(), Error> 
     fs::write(path, value.to_string()).map_err(Error::setup(format!("set net.ipv4.{name}")))
 }
 
-/// `tcp_rmem` and `tcp_wmem` are "minimum start maximum". Without `start`, that stays as it is.
+/// Returns the triple of `tcp_rmem` or `tcp_wmem`, "minimum start maximum", with these sizes. Without
+/// `start`, the start stays.
 fn with_sizes(triple: &str, start: Option<u64>, maximum: u64) -> String {
     let mut values: Vec<String> = triple.split_whitespace().map(str::to_owned).collect();
     for (place, value) in [(1, start), (2, Some(maximum))] {

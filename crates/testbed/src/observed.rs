@@ -1,23 +1,23 @@
-//! What an observer gets of real flows: packets as the emulator reads them from their host, and ACKs as it
-//! writes them to the sender. Segments are numbered as in the simulator.
+//! Observation of real flows: an observer gets packets as the emulator reads them from their host, and ACKs
+//! as it writes them to the sender. Segments are numbered as in the simulator.
 
 use fairpace_results::observer::{Ack, Content};
 
 use crate::packet;
 use crate::sequence::SequenceSpace;
 
-/// The option of TCP that ends all others (RFC 9293, section 3.1).
+/// The TCP option that ends the options (RFC 9293, section 3.1).
 const END: u8 = 0;
-/// The one that fills (RFC 9293, section 3.1).
+/// The TCP option that fills space (RFC 9293, section 3.1).
 const PADDING: u8 = 1;
-/// That of SACK blocks (RFC 2018).
+/// The TCP option with SACK blocks (RFC 2018).
 const SACK: u8 = 5;
-/// That of timestamps (RFC 7323).
+/// The TCP option with timestamps (RFC 7323).
 const TIMESTAMPS: u8 = 8;
 /// Length of a SACK block.
 const BLOCK_BYTES: usize = 8;
 
-/// A packet of a sender; `None`: a reset.
+/// Returns a packet of a sender; `None`: a reset.
 pub(crate) fn sent(
     header: &packet::Header,
     content: fairpace_netem::Content,
@@ -34,8 +34,8 @@ pub(crate) fn sent(
     }
 }
 
-/// The ACK in a packet. The window is that of the header, without the scale that both ends agreed on: it is
-/// left out.
+/// Returns the ACK in a packet. Its window is left out: the header has it without the scale that both ends
+/// agreed on.
 pub(crate) fn ack(bytes: &[u8], space: &SequenceSpace, mss_bytes: u64) -> Option<Ack> {
     let header = packet::parse(bytes)?;
     let tcp = bytes.get(usize::from(bytes.first()? & 0x0f) * 4..)?;
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// An ACK of the byte with this number, with timestamps and two SACK blocks.
+    /// Returns an ACK of the byte with this number, with timestamps and two SACK blocks.
     fn packet(acknowledged: u32, blocks: [(u32, u32); 2]) -> Vec<u8> {
         let mut options = vec![PADDING, PADDING, TIMESTAMPS, 10, 0, 0, 0, 1, 0, 0, 0, 77, PADDING, PADDING];
         options.extend([SACK, 18]);

@@ -15,11 +15,11 @@ const TCP: u8 = 6;
 pub(crate) struct Header {
     pub(crate) source_port: u16,
     pub(crate) destination_port: u16,
-    /// Of its first byte.
+    /// Sequence number of the packet's first byte.
     pub(crate) sequence: u32,
     pub(crate) is_syn: bool,
     pub(crate) is_reset: bool,
-    /// Bytes of TCP payload.
+    /// Number of bytes of TCP payload.
     pub(crate) payload_bytes: u16,
     pub(crate) ecn: EcnField,
 }
@@ -34,7 +34,7 @@ const ECT_1: u8 = 0b01;
 /// Flags of TCP (RFC 9293, section 3.1).
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
-/// The IPv4 header checksum.
+/// Offset of the IPv4 header checksum.
 const CHECKSUM_AT: usize = 10;
 
 /// Sets CE in an IPv4 packet and updates the checksum incrementally (RFC 1624, equation 3).
@@ -49,7 +49,7 @@ pub(crate) fn mark(packet: &mut [u8]) {
     [*high, *low] = (!folded as u16).to_be_bytes();
 }
 
-/// Reads the headers of an unfragmented TCP/IPv4 packet; `None` for anything else.
+/// Reads the headers of an unfragmented TCP/IPv4 packet; `None` for any other packet.
 pub(crate) fn parse(packet: &[u8]) -> Option<Header> {
     let be16 = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
     let first = *packet.first()?;
@@ -85,7 +85,7 @@ pub(crate) fn parse(packet: &[u8]) -> Option<Header> {
 mod tests {
     use super::*;
 
-    /// A TCP segment with 12 bytes of TCP options and `payload` bytes of data.
+    /// Returns a TCP segment with 12 bytes of TCP options and `payload` bytes of data.
     fn segment(source: u16, destination: u16, payload: usize) -> Vec<u8> {
         let mut p = vec![0u8; 20 + 32 + payload];
         p[0] = 0x45;
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(changed(32, 4 << 4), None, "TCP header shorter than its fixed part");
     }
 
-    /// The header checksum of RFC 791 over a header of 20 bytes; 0 when it is right.
+    /// Returns the header checksum of RFC 791 over a header of 20 bytes; 0 when it is right.
     fn checksum(packet: &[u8]) -> u16 {
         let words = packet[..20].chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
         let sum: u32 = words.sum();

@@ -1,10 +1,10 @@
-//! How the emulator's thread waits for packets and departures.
+//! The waiting of the emulator's thread for packets and departures.
 //!
 //! A sleeping thread wakes 50-100 us late even with real-time priority, about a packet's transmission time at
 //! 100 Mbit/s. So the thread sleeps until shortly before the next departure and polls its devices for the
 //! rest of the time. The kernel takes the processor for 50 ms from a real-time thread that does not sleep
-//! (`sched_rt_runtime_us`), so early waking has a budget. Fast links do without it: their packets follow each
-//! other so closely that the thread is awake anyway.
+//! (`sched_rt_runtime_us`), so early waking has a budget. Fast links do not need early waking: their packets
+//! follow each other so closely that the thread is awake anyway.
 
 use crate::clock::{Clock, cpu_of_thread};
 use crate::namespace::Device;
@@ -17,15 +17,16 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// How long before a departure the thread wakes: covers the usual wake-up latency.
+/// Time before a departure at which the thread wakes: it covers the usual wake-up latency.
 const AWAKE_BEFORE_NS: Nanos = 60_000;
-/// From this rate on it does not wake early: a full-size packet takes 30 us, less than [`AWAKE_BEFORE_NS`].
+/// Least rate at which the thread does not wake early: a full-size packet takes 30 us, less than
+/// [`AWAKE_BEFORE_NS`].
 const SLEEP_ONLY_FROM_BPS: u64 = 400_000_000;
 /// The period of the budget.
 const BUDGET_WINDOW_NS: Nanos = 100_000_000;
-/// The processor time that the thread may use in a period, by waking early and all else: 85 %, where the
-/// kernel's limit is 95 % by default. The rest is for periods in which the host is slower than in the one
-/// before.
+/// The processor time that the thread may use in a period, by waking early and by all other work: 85 %, where
+/// the kernel's limit is 95 % by default. The rest is for periods in which the host is slower than in the
+/// period before.
 const BUDGET_CPU_NS: Nanos = 85_000_000;
 /// The longest sleep, so that the thread notices a request to stop.
 const LONGEST_SLEEP_NS: Nanos = 10_000_000;
@@ -33,10 +34,11 @@ const LONGEST_SLEEP_NS: Nanos = 10_000_000;
 const PRIORITY: libc::c_int = 1;
 /// The priority if real-time priority is refused: the highest ordinary one.
 const NICE_EMULATOR: libc::c_int = -20;
-/// The flows' threads: above a busy machine's background work, below the emulator.
+/// The priority of the flows' threads: above a busy machine's background work, below the emulator.
 const NICE_FLOWS: libc::c_int = -10;
 
-/// Gives the calling thread real-time priority, or the best ordinary one. Returns true if it is real-time.
+/// Gives the calling thread real-time priority, or the best ordinary one. Returns true if the priority is
+/// real-time.
 pub(crate) fn prioritise_emulator() -> bool {
     let parameters = libc::sched_param { sched_priority: PRIORITY };
     // SAFETY: the pointer is to a live value; 0 is the calling thread.
@@ -65,14 +67,15 @@ pub(crate) struct Poller {
     early: bool,
     window_began: Nanos,
     slept_in_window: Nanos,
-    /// How long the thread may be awake in this period before it no longer wakes early.
+    /// Longest time that the thread may be awake in this period before it no longer wakes early.
     awake_at_most: Nanos,
-    /// The processor time of the thread when the period began; none before the first one.
+    /// The processor time of the thread when the period began; `None` before the first period.
     cpu_began: Option<Nanos>,
 }
 
 impl Poller {
-    /// A poller for links of which the fastest has `rate_bps` bits per second. It wakes early only if it may.
+    /// Returns a poller for links of which the fastest has `rate_bps` bits per second. It wakes early only if
+    /// `may_wake_early`.
     pub(crate) fn new(clock: Clock, rate_bps: u64, may_wake_early: bool) -> Self {
         Poller {
             clock,
@@ -110,8 +113,9 @@ impl Poller {
         self.early && (now - self.window_began).saturating_sub(self.slept_in_window) < self.awake_at_most
     }
 
-    /// Work and sleep take processor time after that limit, too: packets are handled, and each sleep is a
-    /// timer and two switches. So the limit is moved by what the last period used too much or too little.
+    /// Begins a period. Work and sleep take processor time after the limit, too: packets are handled, and
+    /// each sleep is a timer and two switches. So the limit is moved by the time that the last period used
+    /// too much or too little.
     fn begin_window(&mut self, now: Nanos, cpu: Nanos) {
         if let Some(began) = self.cpu_began {
             let used = cpu.saturating_sub(began);

@@ -11,12 +11,12 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// `count` buffers.
+    /// Returns a pool of `count` buffers.
     pub(crate) fn new(count: u32) -> Self {
         Pool { bytes: vec![0; count as usize * MTU].into_boxed_slice(), free: (0..count).rev().collect() }
     }
 
-    /// The buffer that [`Pool::take`] would hand out; `None` when all are in use.
+    /// Returns the buffer that [`Pool::take`] would hand out; `None` when all are in use.
     pub(crate) fn peek(&mut self) -> Option<&mut [u8]> {
         let at = *self.free.last()? as usize * MTU;
         self.bytes.get_mut(at..at + MTU)
@@ -27,7 +27,7 @@ impl Pool {
         self.free.pop()
     }
 
-    /// The first `length` bytes of a taken buffer.
+    /// Returns the first `length` bytes of a taken buffer.
     pub(crate) fn get(&mut self, slot: u32, length: u16) -> &mut [u8] {
         let at = slot as usize * MTU;
         &mut self.bytes[at..at + usize::from(length)]

@@ -1,4 +1,4 @@
-//! Checks before a run: everything that is known to fail before anything is created.
+//! Checks before a run: every condition that is known to make a run fail, before anything is created.
 
 use crate::flows::MAX_FLOWS;
 use crate::{Error, MAX_RATE_BPS, emulator, namespace};
@@ -27,8 +27,8 @@ pub(crate) fn check(scenario: &Scenario, tun: &Path) -> Result<(), Error> {
     machine(tun)
 }
 
-/// Checks the machine: permission, the TUN driver at `tun`. Permission comes first: where only root may open
-/// the device, an ordinary user lacks the permission, not the driver.
+/// Checks the machine: permission, the TUN driver at `tun`. Permission is checked first: where only root may
+/// open the device, an ordinary user lacks the permission, not the driver.
 ///
 /// # Errors
 /// [`Error::NotPermitted`], [`Error::Setup`], [`Error::NoTun`].

@@ -1,4 +1,4 @@
-//! One run: both sides, the emulator between them, the flows, and the record.
+//! A run: both sides, the emulator between them, the flows, and the record.
 
 use crate::clock::{Clock, cpu_of_thread};
 use crate::control::Controls;
@@ -21,14 +21,14 @@ use std::time::{Duration, Instant};
 /// Time between the creation of the threads and the start of the run: by then they all run.
 const LEAD_IN: Duration = Duration::from_millis(20);
 
-/// A run, and how late its emulator and its flows were.
+/// A run, and the lateness of its emulator and its flows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The record.
+    /// The record of the run.
     pub run: Run,
-    /// How late the emulator and the flows were.
+    /// The lateness of the emulator and the flows.
     pub lateness: Lateness,
-    /// Why the run must not be judged; `None`: it may.
+    /// The reason why the run must not be judged; `None`: it may be judged.
     pub disturbed: Option<Disturbance>,
 }
 
@@ -58,19 +58,20 @@ struct Parts {
     cpu: Duration,
 }
 
-/// Runs a scenario once, and says whether the run may be judged.
+/// Runs a scenario once, and reports whether the run may be judged.
 ///
 /// # Errors
-/// As [`crate::run`], except [`Error::Disturbed`].
+/// The errors of [`crate::run`], except [`Error::Disturbed`].
 pub fn measure(scenario: &Scenario, monitor: &mut dyn Monitor, options: &Options) -> Result<Outcome, Error> {
     observe(scenario, monitor, options, &mut NullObserver)
 }
 
-/// The same, and `observer` gets the packets of the senders as they leave their host, and the ACKs as they
-/// reach it ([`Observer::sent`], [`Observer::ack`]). An ACK has neither window nor marks.
+/// Runs a scenario as [`measure`] does, with an observer. `observer` gets the packets of the senders as they
+/// leave their host, and the ACKs as they reach it ([`Observer::sent`], [`Observer::ack`]). An ACK has
+/// neither window nor marks.
 ///
 /// # Errors
-/// As [`measure`].
+/// The errors of [`measure`].
 pub fn observe<O: Observer + Send>(
     scenario: &Scenario,
     monitor: &mut dyn Monitor,
@@ -127,7 +128,7 @@ fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoin
     Ok(Endpoints { sender, senders: Senders::new(sockets)?, receiver, listener })
 }
 
-/// Sets `stop` when dropped, unless disarmed: when a thread fails or panics, the others end too.
+/// A guard that sets `stop` when dropped, unless disarmed: when a thread fails or panics, the others end too.
 struct StopOnFailure<'a>(&'a AtomicBool);
 
 impl StopOnFailure<'_> {
@@ -140,7 +141,8 @@ impl StopOnFailure<'_> {
         result
     }
 
-    /// The same on a thread of its own, whose CPU time is added. Other runs of this process do not count.
+    /// Runs `work` with such a guard on a thread of its own, whose CPU time is added. Other runs of this
+    /// process do not count.
     fn watch_thread<T, E>(
         stop: &AtomicBool,
         cpu_ns: &AtomicU64,

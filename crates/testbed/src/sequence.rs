@@ -1,4 +1,4 @@
-//! Where the data of a flow's packets is in all that the flow sends.
+//! The place of a packet's data in all data that the flow sends.
 
 use fairpace_netem::{Content, Direction};
 
@@ -14,7 +14,7 @@ pub(crate) struct SequenceSpace {
 }
 
 impl SequenceSpace {
-    /// What a packet of the flow is that travels this way.
+    /// Returns the content of a packet of the flow that travels in this direction.
     pub(crate) fn content(&mut self, header: &Header, way: Direction) -> Content {
         if header.is_reset {
             return Content::Other;
@@ -32,7 +32,7 @@ impl SequenceSpace {
         }
     }
 
-    /// The place with this number that is nearest to the end of all data: within 2 GB of it.
+    /// Returns the place with this number that is nearest to the end of all data: within 2 GB of it.
     pub(crate) fn place(&self, number: u32) -> u64 {
         let offset = number.wrapping_sub(self.first);
         let ahead = offset.wrapping_sub(self.end as u32) as i32;

@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// `getsockopt` of a plain structure. An older kernel, or a smaller answer, fills only its front; the rest
-/// stays zero. Returns the structure and the number of bytes filled.
+/// Reads an option of a plain structure by `getsockopt`. An older kernel, or a smaller answer, fills only its
+/// front; the rest stays zero. Returns the structure and the number of bytes filled.
 ///
 /// # Safety
 /// Every bit pattern must be a valid `T`.
@@ -19,13 +19,13 @@ unsafe fn get<T>(fd: BorrowedFd<'_>, name: libc::c_int) -> io::Result<(T, usize)
     if status == 0 { Ok((value, length as usize)) } else { Err(io::Error::last_os_error()) }
 }
 
-/// `TCP_INFO` of a connection.
+/// Returns `TCP_INFO` of a connection.
 pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<libc::tcp_info> {
     // SAFETY: tcp_info consists of integers.
     unsafe { get::<libc::tcp_info>(fd, libc::TCP_INFO) }.map(|(info, _)| info)
 }
 
-/// `TCP_CC_INFO` of linux/tcp.h.
+/// The option `TCP_CC_INFO` of linux/tcp.h.
 const TCP_CC_INFO: libc::c_int = 26;
 
 /// `struct tcp_bbr_info` of linux/inet_diag.h: the state of the kernel's own `bbr`.
@@ -34,7 +34,7 @@ const TCP_CC_INFO: libc::c_int = 26;
 pub(crate) struct BbrInfo {
     bandwidth_low: u32,
     bandwidth_high: u32,
-    /// Estimated propagation RTT; all ones: none yet.
+    /// Estimated propagation RTT; all ones: no estimate yet.
     pub(crate) min_rtt_us: u32,
     /// Pacing gain in 1/256.
     pub(crate) pacing_gain_256: u32,
@@ -43,25 +43,25 @@ pub(crate) struct BbrInfo {
 }
 
 impl BbrInfo {
-    /// Estimated bandwidth, bytes per second.
+    /// The estimated bandwidth, bytes per second.
     pub(crate) fn bandwidth_bytes_per_s(&self) -> u64 {
         u64::from(self.bandwidth_high) << 32 | u64::from(self.bandwidth_low)
     }
 }
 
-/// The state of the connection's `bbr`; `None` with another congestion control.
+/// Returns the state of the connection's `bbr`; `None` with another congestion control.
 pub(crate) fn bbr_info(fd: BorrowedFd<'_>) -> Option<BbrInfo> {
     // SAFETY: BbrInfo consists of integers.
     let (info, length) = unsafe { get::<BbrInfo>(fd, TCP_CC_INFO) }.ok()?;
     (length == size_of::<BbrInfo>()).then_some(info)
 }
 
-/// `TCP_SYNCNT`: times that a SYN is sent again, 1 to 127.
+/// Sets `TCP_SYNCNT`: the number of retransmissions of a SYN, 1 to 127.
 pub(crate) fn set_syn_retries(fd: BorrowedFd<'_>, retries: u32) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, libc::TCP_SYNCNT, retries)
 }
 
-/// `setsockopt` of an integer.
+/// Sets an integer option by `setsockopt`.
 fn set<T: Copy>(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: T) -> io::Result<()> {
     // SAFETY: the pointer is to a live value of the given size, which the kernel copies.
     let status = unsafe {
@@ -76,15 +76,15 @@ fn set<T: Copy>(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// `TCP_NOTSENT_LOWAT`: the socket accepts no more data while it holds this much unsent.
+/// Sets `TCP_NOTSENT_LOWAT`: the socket accepts no more data while it holds `bytes` of unsent data.
 pub(crate) fn limit_unsent(fd: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
-/// TCP paces the socket, at the rate that Linux computes from cwnd and RTT for algorithms that set none
-/// (`tcp_update_pacing_rate`). Any limit of the pacing rate has that effect (`SO_MAX_PACING_RATE`: without
-/// the fq queue discipline, `sk_pacing_status` becomes `SK_PACING_NEEDED`); this one is above every rate.
-/// The largest number of all would be no limit.
+/// Makes TCP pace the socket, at the rate that Linux computes from cwnd and RTT for algorithms that set no
+/// rate (`tcp_update_pacing_rate`). Any limit of the pacing rate has this effect (`SO_MAX_PACING_RATE`:
+/// without the fq queue discipline, `sk_pacing_status` becomes `SK_PACING_NEEDED`); this limit is above every
+/// rate. The largest number would mean no limit.
 pub(crate) fn pace(fd: BorrowedFd<'_>) -> io::Result<()> {
     set(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX - 1)
 }

@@ -1,4 +1,4 @@
-//! What the kernel reports about a flow: `tcp_info`, and the state of its congestion control.
+//! The kernel's reports on a flow: `tcp_info`, and the state of its congestion control.
 
 use crate::sockopt::{self, BbrInfo};
 use fairpace_cc::{Algorithm, Observation, Params, Phase};
@@ -20,7 +20,7 @@ impl AlgorithmState {
         AlgorithmState { bw_mbps: f32::NAN, min_rtt_ms: f32::NAN, pacing_gain: f32::NAN, phase: -1 };
 }
 
-/// One of our algorithms.
+/// The state of an algorithm of Fairpace.
 impl From<Observation> for AlgorithmState {
     fn from(seen: Observation) -> Self {
         let some = |value: f32, there: bool| if there { value } else { f32::NAN };
@@ -33,7 +33,7 @@ impl From<Observation> for AlgorithmState {
     }
 }
 
-/// The kernel's own `bbr`.
+/// The state of the kernel's own `bbr`.
 impl From<BbrInfo> for AlgorithmState {
     fn from(info: BbrInfo) -> Self {
         AlgorithmState {
@@ -45,10 +45,10 @@ impl From<BbrInfo> for AlgorithmState {
     }
 }
 
-/// BBRv1 reports its gains and not its phase, but each phase has its own pair of gains. `None`: these are not
-/// BBRv1's gains.
+/// Returns the phase of BBRv1 from its gains: it reports no phase, but each phase has its own pair of gains.
+/// `None`: these are not BBRv1's gains.
 fn phase_of_bbr1(pacing_gain_256: u32, cwnd_gain_256: u32) -> Option<Phase> {
-    /// Gains are in 1/256 (Linux `BBR_UNIT`).
+    /// The unit of gains, 1/256 (Linux `BBR_UNIT`).
     const UNIT: Option<u32> = Some(256);
     let bbr1 = Params::defaults(Algorithm::by_name("bbr1").ok()?);
     let [startup, drain, up, down, cwnd] =
@@ -72,17 +72,18 @@ pub(crate) struct Sample {
     pub(crate) inflight_pkts: f32,
     pub(crate) pacing_mbps: f32,
     pub(crate) algorithm: AlgorithmState,
-    /// Segments retransmitted since the connection began.
+    /// Number of segments retransmitted since the connection began.
     pub(crate) retransmits: u64,
     pub(crate) limits: Limits,
 }
 
-/// What held a connection back since it began, of the times that Linux measures (RFC 4898 calls them SndLim).
+/// Times in which a connection was held back since it began, as Linux measures them (RFC 4898 calls them
+/// SndLim).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// It had something to send, us.
+    /// Time in which the connection had data to send, us.
     pub(crate) busy_us: u64,
-    /// The receive window was full, or the send buffer was empty because it was too small, us.
+    /// Time in which the receive window was full, or the send buffer was empty because it was too small, us.
     pub(crate) buffers_us: u64,
 }
 
@@ -94,7 +95,7 @@ impl Limits {
 }
 
 impl Sample {
-    /// A flow that has not started, or has ended after `retransmits` retransmissions.
+    /// Returns the sample of a flow that has not started, or has ended after `retransmits` retransmissions.
     pub(crate) fn absent(retransmits: u64) -> Self {
         let nan = f32::NAN;
         Sample {

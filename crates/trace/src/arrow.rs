@@ -20,7 +20,7 @@ pub struct ArrowTable {
 }
 
 impl ArrowTable {
-    /// Of these rows. The metadata of its schema describe the run.
+    /// Returns a table of these rows. The metadata of its schema describe the run.
     pub(crate) fn of(rows: Batch, run_info: &RunInfo) -> Result<Self, Error> {
         let field = |(name, kind): &(&'static str, Kind)| Field::new(*name, data_type(*kind), true);
         let fields: Vec<_> = rows.names.iter().map(field).collect();
@@ -30,14 +30,14 @@ impl ArrowTable {
         Ok(ArrowTable { batch })
     }
 
-    /// Names and types of the columns. The names of measured quantities end with their unit. Its metadata say
-    /// which run it is: `fairpace.commit`, `.seed`, `.scenario.hash`, `.scenario.title`.
+    /// Names and types of the columns. The names of measured quantities end with their unit. The metadata
+    /// identify the run: `fairpace.commit`, `.seed`, `.scenario.hash`, `.scenario.title`.
     #[must_use]
     pub fn schema(&self) -> Arc<Schema> {
         self.batch.schema()
     }
 
-    /// The rows.
+    /// The rows of the table.
     #[must_use]
     pub fn batch(&self) -> &RecordBatch {
         &self.batch
@@ -49,7 +49,7 @@ impl ArrowTable {
         self.batch.num_rows()
     }
 
-    /// Writes it to a Parquet file, with the same metadata.
+    /// Writes the table to a Parquet file, with the metadata of its schema.
     ///
     /// # Errors
     /// [`Error::Write`] if the file cannot be written.
@@ -72,7 +72,7 @@ impl ArrowTable {
 }
 
 impl From<RecordBatch> for ArrowTable {
-    /// A table that another crate has put together.
+    /// Returns the table of a batch that another crate has built.
     fn from(batch: RecordBatch) -> Self {
         ArrowTable { batch }
     }

@@ -1,5 +1,5 @@
-//! pcap-ng of a link, as a capture at its entrance: all packets that arrive, dropped or not, and the ACKs for
-//! them.
+//! Capture of a link in pcap-ng, as at its entrance: all packets that arrive, dropped or not, and the ACKs
+//! for them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use pcap_file::{DataLink, Endianness, PcapError};
 use crate::frame::{self, Context};
 use crate::{Error, RunInfo, create, failed, file_names};
 
-/// The unit of timestamps is 10^-9 s: option if_tsresol of the pcap-ng draft, section 4.2.
+/// Exponent of the unit of timestamps, 10^-9 s: option if_tsresol of the pcap-ng draft, section 4.2.
 const NANOSECONDS: u8 = 9;
 
 /// An open capture file.
@@ -33,7 +33,7 @@ pub(crate) struct Capture {
     echoes: HashMap<ConnectionId, u32>,
 }
 
-/// Gives the library's writer a `Debug`.
+/// The library's writer with a `Debug` implementation.
 struct Writer(PcapNgWriter<BufWriter<File>>);
 
 impl std::fmt::Debug for Writer {
@@ -104,8 +104,8 @@ impl Capture {
         self.write(at_ns, &bytes, on_wire, comment)
     }
 
-    /// An ACK reaches its sender. It passed the entrance of the link then, unless its reverse route contains
-    /// the link: then it is in the capture already.
+    /// Writes an ACK that reaches its sender. At this time it passes the entrance of the link, unless its
+    /// reverse route contains the link: then the capture has it already.
     pub(crate) fn ack(
         &mut self,
         at_ns: u64,
@@ -151,7 +151,8 @@ impl Capture {
     }
 }
 
-/// The library calls every error of the file "Error reading bytes"; the error inside says what happened.
+/// Returns the error of a file. The library calls every such error "Error reading bytes"; the error inside
+/// has the cause.
 fn wrong(path: &Path, error: PcapError) -> Error {
     match error {
         PcapError::IoError(error) => failed(path, &error),

@@ -56,7 +56,7 @@ const COLUMNS: [Named; 8] = [
     ("value", Float64),
 ];
 
-/// The open table: in a file, or in memory.
+/// The table of events: in a file, or in memory.
 #[derive(Debug)]
 pub(crate) struct Events<T> {
     table: T,

@@ -1,5 +1,5 @@
 //! Headers of packets as on the wire: Ethernet, IPv4, TCP; of datagrams UDP and RTP. The payload is all
-//! zeros. It is not written, but lengths and checksums include it.
+//! zeros. The payload is not written, but lengths and checksums include it.
 
 use etherparse::{
     EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions,
@@ -14,9 +14,9 @@ pub(crate) const MOST_BYTES: u32 = 14 + 20 + 60;
 
 /// Headers of a datagram below RTP, bytes: Ethernet, IPv4, UDP.
 const UDP_HEADER_BYTES: u32 = 14 + 20 + 8;
-/// RTP's header without extensions (RFC 3550, section 5.1).
+/// Length of RTP's header without extensions, bytes (RFC 3550, section 5.1).
 const RTP_HEADER_BYTES: usize = 12;
-/// Version 2, without padding, extension and sources (RFC 3550, section 5.1).
+/// First byte of RTP's header: version 2, without padding, extension and sources (RFC 3550, section 5.1).
 const RTP_VERSION_2: u8 = 2 << 6;
 /// The first of the dynamic payload types (RFC 3551).
 const RTP_PAYLOAD_TYPE: u8 = 96;
@@ -30,19 +30,19 @@ const FULL_WINDOW: u16 = u16::MAX;
 /// The timestamp option and its padding, bytes (RFC 7323): the MSS option does not count options (RFC 9293,
 /// section 3.7.1).
 const TIMESTAMPS_BYTES: u32 = 12;
-/// Hops: Linux's default, IPDEFTTL.
+/// Time to live of packets: Linux's default, IPDEFTTL.
 const TIME_TO_LIVE: u8 = 64;
 
-/// The payload of the longest IPv4 packet.
+/// Zeros for the payload of the longest IPv4 packet.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// What a packet's headers depend on, besides the packet.
+/// Values that a packet's headers depend on, besides the packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
     pub(crate) mss_bytes: u32,
     /// True if the connection negotiates ECN.
     pub(crate) ecn: bool,
-    /// True if that is accurate ECN.
+    /// True if the connection negotiates accurate ECN.
     pub(crate) accurate_ecn: bool,
     /// The last timestamp of the other end, ms.
     pub(crate) echo_ms: u32,
@@ -56,10 +56,10 @@ struct Ends {
 }
 
 impl Ends {
-    /// Senders are in 10.0.0.0/9, receivers in 10.128.0.0/9. A flow has 2^16 - 1024 connections per port of
-    /// the receiver.
+    /// Returns the addresses and ports. Senders are in 10.0.0.0/9, receivers in 10.128.0.0/9. A flow has 2^16
+    /// - 1024 connections per port of the receiver.
     fn of(connection: ConnectionId) -> Self {
-        /// Ports above the well-known and the lowest registered ones.
+        /// Number of ports above the well-known and the lowest registered ports.
         const PORTS: u32 = (1 << 16) - 1024;
         let [_, a, b, c] = connection.flow.to_be_bytes();
         let port = 1024 + connection.index % PORTS;
@@ -68,12 +68,12 @@ impl Ends {
     }
 }
 
-/// Sequence number of a segment's first byte; the SYN has 0.
+/// Returns the sequence number of a segment's first byte; the SYN has 0.
 fn first_byte(seq: u64, mss_bytes: u32) -> u32 {
     (seq.wrapping_mul(u64::from(mss_bytes)) as u32).wrapping_add(1)
 }
 
-/// The headers of a packet, and its length on the wire in bytes.
+/// Returns the headers of a packet, and its length on the wire in bytes.
 pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
     match packet.content {
         Content::Datagram { number } => of_datagram(packet, number),
@@ -91,7 +91,7 @@ pub(crate) fn of_packet(packet: &Packet, context: Context) -> (Vec<u8>, u32) {
     }
 }
 
-/// The headers of a segment after the SYN, and its length on the wire in bytes.
+/// Returns the headers of a segment after the SYN, and its length on the wire in bytes.
 fn of_segment(packet: &Packet, seq: u64, [cwr, push]: [bool; 2], context: Context) -> (Vec<u8>, u32) {
     let payload = packet.bytes.saturating_sub(DATA_HEADER_BYTES);
     let mut tcp = tcp(packet.connection, true);
@@ -104,7 +104,7 @@ fn of_segment(packet: &Packet, seq: u64, [cwr, push]: [bool; 2], context: Contex
     frame(packet.connection, true, tcp, packet.ecn, payload)
 }
 
-/// The headers of a part of a frame, and its length on the wire in bytes.
+/// Returns the headers of a part of a frame, and its length on the wire in bytes.
 fn of_datagram(packet: &Packet, number: u64) -> (Vec<u8>, u32) {
     let Ends { addresses: [sender, receiver], ports: [from, to] } = Ends::of(packet.connection);
     let ticks = u128::from(packet.sent_ns) * u128::from(RTP_CLOCK_HZ) / 1_000_000_000;
@@ -131,7 +131,7 @@ fn of_datagram(packet: &Packet, number: u64) -> (Vec<u8>, u32) {
     (bytes, on_wire)
 }
 
-/// The headers of an ACK, and its length on the wire in bytes.
+/// Returns the headers of an ACK, and its length on the wire in bytes.
 pub(crate) fn of_ack(
     connection: ConnectionId,
     ack: &Ack,
@@ -178,7 +178,7 @@ pub(crate) fn of_ack(
     frame(connection, false, tcp, ecn, 0)
 }
 
-/// Linux counts milliseconds.
+/// Returns a TCP timestamp: as in Linux, in milliseconds.
 pub(crate) fn timestamp(at_ns: u64) -> u32 {
     (at_ns / 1_000_000) as u32
 }
@@ -189,7 +189,7 @@ fn tcp(connection: ConnectionId, forward: bool) -> TcpHeader {
     TcpHeader::new(source, destination, 0, 0)
 }
 
-/// The options of a SYN in Linux's order (tcp_syn_options).
+/// Returns the options of a SYN in Linux's order (tcp_syn_options).
 fn syn_options(timestamp: u32, echo: u32, mss_bytes: u32) -> TcpOptions {
     let advertised = u16::try_from(mss_bytes + TIMESTAMPS_BYTES).unwrap_or(u16::MAX);
     options(&[
@@ -201,8 +201,8 @@ fn syn_options(timestamp: u32, echo: u32, mss_bytes: u32) -> TcpOptions {
     ])
 }
 
-/// TCP options: at most 12 bytes of timestamps and 28 of SACK blocks, so always within the 40 that TCP
-/// allows.
+/// Returns TCP options: at most 12 bytes of timestamps and 28 of SACK blocks, so always within the 40 bytes
+/// that TCP allows.
 fn options(elements: &[Opt]) -> TcpOptions {
     TcpOptions::try_from_elements(elements).unwrap_or_default()
 }
@@ -261,7 +261,7 @@ mod tests {
         Packet { connection, bytes, ecn: EcnField::Ect0, sent_ns: 1_234_567_890, content }
     }
 
-    /// Read by a parser of its own, the fields are those of RFC 3550, section 5.1.
+    /// Checks the fields with an independent parser: they are those of RFC 3550, section 5.1.
     #[test]
     fn a_part_of_a_frame_is_rtp_over_udp_with_checksums_that_hold() {
         let part = Packet { ecn: EcnField::NotEct, ..packet(Content::Datagram { number: 65_537 }, 200) };

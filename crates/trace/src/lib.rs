@@ -3,14 +3,15 @@
 //!
 //! [`Traces`] is an [`Observer`] of `fairpace-results`. It records what [`TraceConfig`] selects and does not
 //! change the run: the same scenario and seed give the same bytes. Files grow during the run;
-//! [`Traces::failure_flag`] says when one cannot be written, and [`Traces::finish`] completes them. Memory
-//! use is small per open connection; a capture also keeps one timestamp per connection of the whole run.
+//! [`Traces::failure_flag`] says when a file cannot be written, and [`Traces::finish`] completes the files.
+//! Memory use is small per open connection; a capture also keeps one timestamp per connection of the whole
+//! run.
 //!
-//! With the feature `arrow`, `Series`, `Results` and `EventRecorder` put the same rows into memory instead, as
+//! With the feature `arrow`, `Series`, `Results` and `EventRecorder` put the rows into memory instead, as
 //! `ArrowTable`s for data frames.
 //!
-//! The crate computes no metrics and draws no charts. Captured packets have headers but no payload. It
-//! does not depend on the simulator: any program that calls an [`Observer`] can write traces.
+//! The crate computes no metrics and draws no charts. Captured packets have headers but no payload. It does
+//! not depend on the simulator: any program that calls an [`Observer`] can write traces.
 //!
 //! ```
 //! use fairpace_results::observer::{ConnectionId, Observer, SenderState};
@@ -73,16 +74,16 @@ pub use recorder::EventRecorder;
 pub use results::Results;
 pub use series::Series;
 
-/// The most qlog files. Each is open during the run, and systems commonly allow 1024 open files.
+/// Most qlog files. Each is open during the run, and systems commonly allow 1024 open files.
 pub const MOST_QLOGS: usize = 200;
 
-/// Why a trace could not be written.
+/// The reason why a trace could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be created or written.
     #[error("the trace {} cannot be written: {reason}", .path.display())]
     Write {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// The error of the system or of the format's library.
         reason: String,
@@ -93,7 +94,7 @@ pub enum Error {
         /// Number of flows.
         flows: usize,
     },
-    /// A table cannot be put together: vectors of the run differ in length.
+    /// A table cannot be built: vectors of the run differ in length.
     #[error("a table cannot be put together: {reason}")]
     Table {
         /// The error of the format's library.
@@ -101,7 +102,7 @@ pub enum Error {
     },
 }
 
-/// Selects what to record.
+/// Selection of traces to record.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TraceConfig {
     /// `flows.parquet`, `links.parquet`, `backlog.parquet`: the time series.
@@ -114,18 +115,18 @@ pub struct TraceConfig {
     pub captures: Vec<u32>,
 }
 
-/// Describes the run; every file contains it.
+/// Description of the run, which every file contains.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunInfo {
     /// The scenario's title.
     pub title: String,
     /// The scenario's hash.
     pub hash: String,
-    /// The seed.
+    /// The scenario's seed.
     pub seed: u64,
     /// Commit of the program.
     pub commit: String,
-    /// Flows, in the scenario's order.
+    /// The flows, in the scenario's order.
     pub flows: Vec<FlowInfo>,
     /// Names of the links, in the scenario's order.
     pub links: Vec<String>,
@@ -133,20 +134,20 @@ pub struct RunInfo {
     pub phases: Vec<&'static str>,
 }
 
-/// A flow.
+/// Description of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FlowInfo {
-    /// Its name.
+    /// Name of the flow.
     pub name: String,
-    /// Its congestion control algorithm.
+    /// Congestion control algorithm of the flow.
     pub cc: String,
-    /// Indices of the links on its route.
+    /// Indices of the links on the flow's route.
     pub route: Vec<u32>,
-    /// Indices of the links on its reverse route.
+    /// Indices of the links on the flow's reverse route.
     pub back: Vec<u32>,
-    /// True if it negotiates ECN.
+    /// True if the flow negotiates ECN.
     pub ecn: bool,
-    /// True if that is accurate ECN (RFC 9768).
+    /// True if the flow negotiates accurate ECN (RFC 9768).
     pub accurate_ecn: bool,
     /// True for a workload: it starts connections of one transfer each.
     pub is_workload: bool,
@@ -181,7 +182,7 @@ fn ca_state(state: u8) -> &'static str {
     CA_STATES.get(usize::from(state)).copied().unwrap_or("unknown")
 }
 
-/// The files of one run, open for writing.
+/// The trace files of a run, open for writing.
 #[derive(Debug)]
 pub struct Traces {
     dir: PathBuf,
@@ -192,7 +193,7 @@ pub struct Traces {
     captures: Vec<Capture>,
     /// The first error. Nothing is written after it.
     failed: Option<Error>,
-    /// Whether there is an error, for [`Traces::failure_flag`].
+    /// True if there is an error, for [`Traces::failure_flag`].
     has_failed: Arc<AtomicBool>,
 }
 
@@ -213,8 +214,8 @@ impl Traces {
         Ok(Traces { dir, run_info, series, events, qlog, captures, failed: None, has_failed })
     }
 
-    /// Becomes true when a file cannot be written. A monitor that reads it can end the run then: the
-    /// simulation itself holds the traces until it ends.
+    /// The flag that becomes true when a file cannot be written. A monitor that reads it can end the run
+    /// then: the simulation itself holds the traces until it ends.
     #[must_use]
     pub fn failure_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.has_failed)
@@ -315,8 +316,8 @@ fn failed(path: &Path, reason: &dyn std::fmt::Display) -> Error {
     Error::Write { path: path.to_owned(), reason: reason.to_string() }
 }
 
-/// `name` as part of a file name: every character but ASCII letters, digits, `-`, `_` and `.` becomes `_`,
-/// and a leading `.` gets a `_` in front.
+/// Returns `name` as part of a file name: every character but ASCII letters, digits, `-`, `_` and `.` becomes
+/// `_`, and a leading `.` gets a `_` in front.
 #[must_use]
 pub fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
@@ -324,7 +325,7 @@ pub fn file_name(name: &str) -> String {
     if text.starts_with('.') { format!("_{text}") } else { text }
 }
 
-/// File names for `names`, each different from the others.
+/// Returns file names for `names`, each different from the others.
 fn file_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut taken: Vec<String> = Vec::new();
     for name in names {

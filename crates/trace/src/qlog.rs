@@ -20,7 +20,7 @@ use crate::{Error, MOST_QLOGS, RunInfo, ca_state, create, failed, file_names};
 /// The byte before each record, RFC 7464, section 2.2.
 const RECORD_SEPARATOR: u8 = 0x1e;
 
-/// The open files.
+/// The open qlog files.
 #[derive(Debug)]
 pub(crate) struct Qlog {
     files: Vec<Log>,
@@ -35,7 +35,7 @@ struct Log {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Last {
-    /// `None`: no state was reported yet.
+    /// The last reported state; `None`: no state was reported yet.
     state: Option<SenderState>,
     is_completed: bool,
 }
@@ -125,7 +125,7 @@ impl Qlog {
     }
 }
 
-/// A record of an event. Times are in ms.
+/// Returns a record of an event. Times are in ms.
 fn event(at_ns: u64, connection: ConnectionId, name: &str, data: Map<String, Value>) -> Value {
     json!({
         "time": at_ns as f64 / 1e6,
@@ -135,7 +135,7 @@ fn event(at_ns: u64, connection: ConnectionId, name: &str, data: Map<String, Val
     })
 }
 
-/// Phase and recovery state, if either changed.
+/// Returns a record of phase and recovery state, if either changed.
 fn congestion_state(
     before: Option<&SenderState>,
     now: &SenderState,
@@ -154,7 +154,7 @@ fn congestion_state(
     Some(data)
 }
 
-/// The variables by their qlog names. RTTs are in ms, amounts in bytes, rates in bit/s.
+/// Returns the variables by their qlog names. RTTs are in ms, amounts in bytes, rates in bit/s.
 fn variables(state: &SenderState, mss_bytes: u32) -> [(&'static str, Option<Value>); 10] {
     let bytes = |pkts: u32| Value::from(u64::from(pkts) * u64::from(mss_bytes));
     let gain = |gain: u32| (gain > 0).then(|| Value::from(f64::from(gain) / 256.0));
@@ -176,7 +176,7 @@ fn variables(state: &SenderState, mss_bytes: u32) -> [(&'static str, Option<Valu
     ]
 }
 
-/// The variables that changed.
+/// Returns the variables that changed.
 fn changed(before: Option<&SenderState>, now: &SenderState, mss_bytes: u32) -> Map<String, Value> {
     let before = before.map(|before| variables(before, mss_bytes));
     let is_new = |index: usize, value: &Option<Value>| before.as_ref().is_none_or(|b| b[index].1 != *value);

@@ -6,7 +6,7 @@ use crate::events::Events;
 use crate::table::Batch;
 use crate::{ArrowTable, Error, RunInfo};
 
-/// An [`Observer`] that keeps what `events.parquet` has.
+/// An [`Observer`] that keeps the rows of `events.parquet`.
 #[derive(Debug)]
 pub struct EventRecorder {
     run_info: RunInfo,
@@ -15,16 +15,16 @@ pub struct EventRecorder {
 }
 
 impl EventRecorder {
-    /// Without events.
+    /// Returns a recorder without events.
     #[must_use]
     pub fn new(run_info: RunInfo) -> Self {
         EventRecorder { events: Events::in_memory(), run_info, failed: None }
     }
 
-    /// The table after the run.
+    /// Returns the table after the run.
     ///
     /// # Errors
-    /// [`Error::Table`] if it cannot be put together.
+    /// [`Error::Table`] if the table cannot be built.
     pub fn finish(self) -> Result<ArrowTable, Error> {
         match self.failed {
             Some(error) => Err(error),

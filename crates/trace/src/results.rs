@@ -1,7 +1,7 @@
 //! The results of a run: one row per flow, or per link.
 //!
-//! Columns have the names and numbers of `summary.json`, rounded as there; those of a part of it begin with
-//! its name, such as `completions_p50_ms`.
+//! Columns have the names and numbers of `summary.json`, rounded as there; columns of a part of the summary
+//! begin with the part's name, such as `completions_p50_ms`.
 
 use fairpace_results::{Completions, FlowSummary, LinkSummary, MediaSummary, Run, round};
 
@@ -18,10 +18,10 @@ pub enum Results {
 }
 
 impl Results {
-    /// The table of a run.
+    /// Returns the table of a run.
     ///
     /// # Errors
-    /// [`Error::Table`], which needs a bug.
+    /// [`Error::Table`], only after a defect of this crate.
     pub fn table(self, run_info: &RunInfo, run: &Run) -> Result<ArrowTable, Error> {
         match self {
             Results::Flows => table(FLOWS, &run.summary.flows, run_info),
@@ -30,7 +30,7 @@ impl Results {
     }
 }
 
-/// How a column is read from its record.
+/// The function that reads a column from its record.
 enum Read<R> {
     Text(fn(&R) -> &str),
     Count(fn(&R) -> Option<u64>),
@@ -58,7 +58,7 @@ impl<R> Read<R> {
     }
 }
 
-/// A column's name, and how it is read.
+/// A column's name, and the function that reads it.
 type Column<R> = (&'static str, Read<R>);
 
 fn table<R>(columns: &[Column<R>], records: &[R], run_info: &RunInfo) -> Result<ArrowTable, Error> {
@@ -148,7 +148,8 @@ mod tests {
 
     use super::*;
 
-    /// Names of a record's fields in JSON; those of an object in it with its name before them.
+    /// Returns the names of a record's fields in JSON. Fields of an object in the record have the object's
+    /// name before theirs.
     fn fields(record: &Value) -> BTreeSet<String> {
         let within = |(name, value): (&String, &Value)| match value {
             Value::Object(part) => part.keys().map(|key| format!("{name}_{key}")).collect(),

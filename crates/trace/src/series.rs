@@ -1,4 +1,5 @@
-//! The time series in long form: one row per point and flow, link, or pair of both.
+//! The time series in long form: one row per point and flow, per point and link, or per point and pair of
+//! them.
 
 use std::path::Path;
 
@@ -20,7 +21,7 @@ pub enum Series {
 }
 
 impl Series {
-    /// Writes `flows.parquet`, `links.parquet` and `backlog.parquet`, flow by flow: all of it may not fit
+    /// Writes `flows.parquet`, `links.parquet` and `backlog.parquet`, flow by flow: the series may not fit
     /// into memory twice.
     pub(crate) fn write_all(dir: &Path, run_info: &RunInfo, run: &Run) -> Result<(), Error> {
         let files = [
@@ -36,7 +37,7 @@ impl Series {
         Ok(())
     }
 
-    /// The table of a run in memory.
+    /// Returns the table of a run in memory.
     ///
     /// # Errors
     /// [`Error::Table`] if vectors of the run differ in length: see [`Run::check`].
@@ -78,7 +79,7 @@ impl Series {
     }
 }
 
-/// A column of numbers; NaN becomes null.
+/// Returns a column of numbers; NaN becomes null.
 fn floats(values: &[f32]) -> Column {
     Column::Float32(values.iter().map(|x| (!x.is_nan()).then_some(*x)).collect())
 }

@@ -17,7 +17,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use crate::{Error, RunInfo, create, failed};
 
-/// Rows that are kept in memory before they are written: a row group of a few MB.
+/// Number of rows that are kept in memory before they are written: a row group of a few MB.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 
 /// The type of a column's values.
@@ -34,14 +34,14 @@ pub(crate) enum Kind {
     Utf8,
 }
 
-/// Values of a column, one per row; `None`: there is none.
+/// Values of a column, one per row; `None`: a row without value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Column {
     Float32(Vec<Option<f32>>),
     Float64(Vec<Option<f64>>),
     UInt32(Vec<Option<u32>>),
     UInt64(Vec<Option<u64>>),
-    /// Equal texts share their bytes.
+    /// Texts; equal texts share their bytes.
     Utf8(Vec<Option<ByteArray>>),
 }
 
@@ -56,12 +56,12 @@ impl Column {
         }
     }
 
-    /// Texts.
+    /// Returns a column of texts.
     pub(crate) fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> Self {
         Column::Utf8(values.map(|text| text.map(ByteArray::from)).collect())
     }
 
-    /// The same text in each of so many rows.
+    /// Returns a column with the text `text` in each row.
     pub(crate) fn same(text: &str, rows: usize) -> Self {
         Column::Utf8(vec![Some(ByteArray::from(text.to_owned().into_bytes())); rows])
     }
@@ -77,7 +77,7 @@ impl Column {
         }
     }
 
-    /// Moves the rows of `other` behind its own. `false`: `other` is of another type.
+    /// Moves the rows of `other` behind the rows of this column. `false`: `other` is of another type.
     fn append(&mut self, other: Column) -> bool {
         match (self, other) {
             (Column::Float32(to), Column::Float32(from)) => to.extend(from),
@@ -107,7 +107,7 @@ impl Column {
     }
 }
 
-/// Writes the values that there are, with a definition level per row: 1 where there is one.
+/// Writes the values that are present, with a definition level per row: 1 where a value is present.
 fn put<T: DataType>(
     to: &mut SerializedColumnWriter<'_>,
     values: impl Iterator<Item = Option<T::T>> + Clone,
@@ -117,16 +117,16 @@ fn put<T: DataType>(
     to.typed::<T>().write_batch(&known, Some(&levels), None).map(drop)
 }
 
-/// Name and type of a column. Each may lack values.
+/// Name and type of a column. Each row may lack a value.
 pub(crate) type Named = (&'static str, Kind);
 
-/// Where the rows of a table go.
+/// The destination of the rows of a table.
 pub(crate) trait Rows {
-    /// Appends rows: of each column the same number.
+    /// Appends rows: the columns have equal numbers of rows.
     fn write(&mut self, columns: Vec<Column>) -> Result<(), Error>;
 }
 
-/// Rows that are kept until there are enough of them, or until the end.
+/// Rows that are kept until there are enough for a row group, or until the end.
 #[derive(Debug, Clone)]
 pub(crate) struct Batch {
     pub(crate) names: Vec<Named>,
@@ -163,7 +163,7 @@ impl Rows for Batch {
     }
 }
 
-/// What a table describes, as entries `fairpace.*` of its metadata.
+/// Returns the description of a table, as entries `fairpace.*` of its metadata.
 pub(crate) fn metadata(run_info: &RunInfo) -> [(String, String); 4] {
     let entry = |key: &str, value: &str| (format!("fairpace.{key}"), value.to_owned());
     [
@@ -219,7 +219,7 @@ impl ParquetFile {
         file.into_inner().map(drop).map_err(|error| failed(&self.path, error.error()))
     }
 
-    /// Writes what is kept as a row group.
+    /// Writes the kept rows as a row group.
     fn write_group(&mut self) -> Result<(), Error> {
         let names = std::mem::take(&mut self.batch.names);
         let batch = std::mem::replace(&mut self.batch, Batch::new(&names));

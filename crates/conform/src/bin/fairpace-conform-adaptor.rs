@@ -1,7 +1,7 @@
-//! An adaptor for our own algorithms: `cargo run --bin fairpace-conform-adaptor -- bbr3`.
+//! An adaptor for the algorithms of Fairpace: `cargo run --bin fairpace-conform-adaptor -- bbr3`.
 //!
-//! For another stack, implement [`fairpace_conform::Subject`] for its algorithm, as `own.rs` of this
-//! crate does.
+//! For another stack, implement [`fairpace_conform::Subject`] for its algorithm, as `own.rs` of this crate
+//! does.
 
 use std::error::Error;
 use std::io;
