@@ -1,5 +1,5 @@
-//! With the feature `headers`: writes a table of the C that an algorithm is compiled with, for inclusion in
-//! the crate.
+//! Writes a table of the C that an algorithm is compiled with, for inclusion in the crate, with the feature
+//! `headers`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::{env, fs};
 /// come first.
 const FOLDERS: [&str; 4] = ["contract", "lib", "bpf", "native"];
 
-/// What the shim includes of libbpf, and what these include.
+/// The headers of libbpf that the shim includes, and the headers that these include.
 const LIBBPF: [&str; 5] =
     ["bpf_helpers.h", "bpf_helper_defs.h", "bpf_tracing.h", "bpf_core_read.h", "bpf_endian.h"];
 
@@ -45,7 +45,7 @@ fn folder(variable: &str) -> PathBuf {
     env::var_os(variable).unwrap_or_else(|| panic!("cargo sets {variable}")).into()
 }
 
-/// The C files directly in a folder, with their names in the table.
+/// Returns the C files directly in a folder, with their names in the table.
 fn sources(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));

@@ -1,5 +1,5 @@
-//! Compiles the objects of all listed algorithms into a folder, or checks that the folder holds what a fresh
-//! compilation gives:
+//! Compiles the objects of all listed algorithms into a folder, or checks that the folder holds the result of
+//! a fresh compilation:
 //!
 //!     cargo run -p fairpace-bpf-build --example objects -- [--check] FOLDER
 

@@ -1,4 +1,4 @@
-//! What is compiled: a header that follows the contract, and what kind of algorithm it holds.
+//! Algorithms to compile: a header that follows the contract, and the kind of the algorithm.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::Error;
 /// Longest name: with `fp_` before it, it must fit into the 15 characters of a Linux congestion control name.
 const NAME_MAX: usize = 12;
 
-/// Words of C, and types of the contract.
+/// Reserved names: words of C, and types of the contract.
 const RESERVED: [&str; 36] = [
     "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
     "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "return", "short", "signed",
@@ -15,22 +15,22 @@ const RESERVED: [&str; 36] = [
     "while",
 ];
 
-/// What an algorithm expects of its host: `enum cc_kind` in `contract/contract.h`.
+/// The kind of an algorithm, which says what it expects of its host: `enum cc_kind` in `contract/contract.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// `CC_OWNS_CWND`: it alone sets cwnd, on every ACK (Linux `cong_control`).
+    /// `CC_OWNS_CWND`: the algorithm alone sets cwnd, on every ACK (Linux `cong_control`).
     OwnsCwnd,
-    /// `CC_TRACKS_SENDS`: as `OwnsCwnd`, and it reads what was in flight when each packet was sent, and each
-    /// loss.
+    /// `CC_TRACKS_SENDS`: like `OwnsCwnd`, and the algorithm reads the packets in flight when each packet was
+    /// sent, and each loss.
     TracksSends,
-    /// `CC_GROWS_CWND`: it grows cwnd; Linux reduces it to the algorithm's ssthresh (Linux `cong_avoid`,
-    /// PRR).
+    /// `CC_GROWS_CWND`: the algorithm grows cwnd; Linux reduces it to the algorithm's ssthresh (Linux
+    /// `cong_avoid`, PRR).
     GrowsCwnd,
 }
 
 impl Kind {
-    /// By the name that C has for it.
+    /// Returns the kind with this name in C.
     pub(crate) fn by_c_name(name: &str) -> Option<Kind> {
         match name {
             "CC_OWNS_CWND" => Some(Kind::OwnsCwnd),
@@ -52,12 +52,12 @@ pub struct Algorithm {
     pub(crate) code: String,
     pub(crate) listed: String,
     pub(crate) kind: Kind,
-    /// `CC_SETTINGS` of bpf/object.bpf.c, as in clang's -D: the defaults that a preset of the list changes.
+    /// The defaults that a preset of the list changes: `CC_SETTINGS` of bpf/object.bpf.c, as in clang's -D.
     pub(crate) settings: Option<String>,
 }
 
 impl Algorithm {
-    /// The algorithm of a header `NAME.h`, by the name of the file.
+    /// Returns the algorithm of a header `NAME.h`, by the name of the file.
     ///
     /// # Errors
     /// The name is no C name, or longer than 12 characters.
@@ -68,7 +68,7 @@ impl Algorithm {
         Ok(Algorithm { header, listed: name.clone(), code: name, kind, settings: None })
     }
 
-    /// The same code with the same defaults under another kernel name, `fp_NAME`. (A preset of
+    /// Returns the algorithm, with its defaults, under another kernel name, `fp_NAME`. (A preset of
     /// [`Sources::listed`](crate::Sources::listed) has its own defaults.)
     ///
     /// # Errors
@@ -78,12 +78,12 @@ impl Algorithm {
         Ok(Algorithm { listed: name.to_owned(), ..self })
     }
 
-    /// Its name: that of the header, or of the preset.
+    /// The algorithm's name: the name of the header, or of the preset.
     pub fn name(&self) -> &str {
         &self.listed
     }
 
-    /// What it expects of its host.
+    /// The algorithm's kind: what it expects of its host.
     pub fn kind(&self) -> Kind {
         self.kind
     }

@@ -17,7 +17,7 @@ pub struct Object {
     pub warnings: String,
 }
 
-/// clang, with the sources that every algorithm is compiled with.
+/// The compiler: clang, with the sources that every algorithm is compiled with.
 #[derive(Debug)]
 pub struct BpfCompiler {
     clang: OsString,
@@ -27,10 +27,10 @@ pub struct BpfCompiler {
 }
 
 impl BpfCompiler {
-    /// The clang of the environment variable `CLANG`, else `clang`, with these sources.
+    /// Returns a compiler with these sources and the clang of the environment variable `CLANG`, else `clang`.
     ///
-    /// The object is for the byte order of this machine; in a build script, for that of the machine that
-    /// cargo builds for.
+    /// The object is for the byte order of this machine; in a build script, for the byte order of the machine
+    /// that cargo builds for.
     ///
     /// # Errors
     /// [`Error::NoClang`].
@@ -38,7 +38,7 @@ impl BpfCompiler {
         BpfCompiler::with_clang(std::env::var_os("CLANG").unwrap_or_else(|| "clang".into()), sources)
     }
 
-    /// The same with this clang.
+    /// Returns a compiler with these sources and this clang.
     ///
     /// # Errors
     /// [`Error::NoClang`].
@@ -64,8 +64,8 @@ impl BpfCompiler {
         &self.sources
     }
 
-    /// Compiles an algorithm. The object contains no path of this machine: the same sources and the same
-    /// clang give the same bytes anywhere.
+    /// Compiles an algorithm. The object contains no path of this machine: equal sources and equal versions
+    /// of clang give equal bytes on every machine.
     ///
     /// # Errors
     /// The header cannot be read, or clang does not accept it; the error holds clang's messages.
@@ -101,7 +101,7 @@ impl BpfCompiler {
     /// Compiles `bpf/NAME.bpf.c` of the sources: programs of the loader that are no algorithm.
     ///
     /// # Errors
-    /// As [`BpfCompiler::compile`].
+    /// The errors of [`BpfCompiler::compile`].
     pub fn compile_tool(&self, name: &str) -> Result<Object, Error> {
         let cc = absolute(self.sources.cc())?;
         let mut command = self.command(&cc, &absolute(self.sources.libbpf())?);
@@ -140,7 +140,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(Error::io(path))
 }
 
-/// clang's option that writes `to` in place of a folder.
+/// Returns clang's option that writes `to` in place of a folder.
 fn mapping(from: &Path, to: &str) -> OsString {
     let mut option = OsString::from("-ffile-prefix-map=");
     option.push(from);

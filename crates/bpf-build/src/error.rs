@@ -1,9 +1,10 @@
-//! Why an algorithm could not be compiled.
+//! Errors of the compilation of an algorithm.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why an algorithm could not be compiled. Each message says what failed, and what to do where that is known.
+/// The reason why an algorithm could not be compiled. Each message says what failed, and has a remedy where
+/// one is known.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,17 +14,17 @@ pub enum Error {
          or set the environment variable CLANG to its path"
     )]
     NoClang {
-        /// The command.
+        /// The command that was tried.
         clang: String,
-        /// What the system said.
+        /// Error of the system.
         cause: io::Error,
     },
     /// clang did not accept the C.
     #[error("clang cannot compile {name}:\n{messages}")]
     Refused {
-        /// The algorithm.
+        /// Name of the algorithm.
         name: String,
-        /// All that clang wrote to standard error.
+        /// All messages that clang wrote to standard error.
         messages: String,
     },
     /// clang took more time than a header can need.
@@ -31,15 +32,15 @@ pub enum Error {
         "clang is still busy with {name}.h after {} s: does it include itself, or a device?", .after.as_secs()
     )]
     Endless {
-        /// The algorithm.
+        /// Name of the algorithm.
         name: String,
-        /// How long it was given.
+        /// Time that clang had.
         after: std::time::Duration,
     },
     /// The files of a header changed while it was used.
     #[error("{name}.h, or a file that it includes, changed while it was used: run the command again")]
     Changed {
-        /// The algorithm.
+        /// Name of the algorithm.
         name: String,
     },
     /// A header includes a file that is not its own.
@@ -49,18 +50,18 @@ pub enum Error {
         .file.display()
     )]
     Included {
-        /// The algorithm.
+        /// Name of the algorithm.
         name: String,
-        /// The file.
+        /// Path of the included file.
         file: PathBuf,
     },
-    /// Others may write to the folder of compiled libraries.
+    /// Other users may write to the folder of compiled libraries.
     #[error(
         "{} belongs to another user, or others may write to it: libraries from there are not run",
         .folder.display()
     )]
     Writable {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
     },
     /// The algorithm cannot have this name: it is a part of C names and, after `fp_`, of a congestion control
@@ -70,31 +71,31 @@ pub enum Error {
          and no word of C"
     )]
     BadName {
-        /// The name.
+        /// The refused name.
         name: String,
     },
     /// A line of an `algorithms.def` has another form than the list's own comment describes.
     #[error("algorithms.def, line {line}: {what}")]
     BadList {
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the problem.
         what: String,
     },
-    /// A folder of compiled objects is not the one that these sources give.
+    /// A folder of compiled objects does not fit these sources.
     #[error("the objects in {} cannot be used: {why}", .folder.display())]
     StaleObjects {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
-        /// What differs.
+        /// Description of the difference.
         why: String,
     },
     /// A file or folder could not be read or written.
     #[error("{}: {cause}", .path.display())]
     Io {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         cause: io::Error,
     },
 }

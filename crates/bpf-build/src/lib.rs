@@ -2,18 +2,18 @@
 //! for Linux.
 //!
 //! The object holds a `tcp_congestion_ops`: the algorithm between the hooks of the shim (`bpf/object.bpf.c`
-//! of fairpace-cc). It is an ordinary ELF file with BTF; nothing of it depends on the kernel of the machine
+//! of fairpace-cc). It is an ordinary ELF file with BTF; no part of it depends on the kernel of the machine
 //! that compiles it. `fairpace_kernel` adapts it to the running kernel. Another loader must clear the event
 //! hook that the kernel does not have (7.1), use `cong_control_2` before 6.10, and before 6.4 set
 //! `cc_config.may_set_app_limited` to 0 and clear `BPF_F_LINK`: see `adapt.rs` of fairpace-kernel.
 //!
-//! To compile, it needs clang. To build this crate with its default feature: a C compiler, make, pkg-config,
-//! libelf and zlib with headers (libbpf-sys).
+//! Compiling an algorithm needs clang. Building this crate with its default feature needs a C compiler, make,
+//! pkg-config, libelf and zlib with headers (libbpf-sys).
 //!
-//! With [`NativeCompiler`] the same header becomes a shared library for this machine, which fairpace-cc's
-//! feature `plugin` loads.
+//! [`NativeCompiler`] compiles the header to a shared library for this machine, which fairpace-cc's feature
+//! `plugin` loads.
 //!
-//! The crate works in a build script and at run time. It reports what clang says and never panics. It loads
+//! The crate works in a build script and at run time. It reports clang's messages and never panics. It loads
 //! nothing, and holds no algorithm of its own.
 //!
 //! ```no_run

@@ -17,15 +17,17 @@ use tempfile::TempDir;
 
 use crate::{Algorithm, Error, Kind, Sources};
 
-/// A header that includes itself for ever, or a device without an end, would keep clang busy.
+/// Longest time of a compilation. A header that includes itself for ever, or a device without an end, would
+/// keep clang busy.
 const LONGEST: Duration = Duration::from_secs(60);
-/// Bytes of memory that clang may take.
+/// Most memory that clang may take, bytes.
 const MOST_MEMORY: u64 = 2 << 30;
-/// Bytes of a file that clang may write.
+/// Largest file that clang may write, bytes.
 const MOST_FILE: u64 = 64 << 20;
-/// Bytes of clang's messages that are kept.
+/// Most bytes of clang's messages that are kept.
 const MOST_MESSAGES: usize = 64 << 10;
-/// Undefined behaviour that can be found ends the process; the rest is as in fairpace-cc's own build.
+/// Options of clang. Undefined behaviour that can be found ends the process; the other options are those of
+/// fairpace-cc's own build.
 const FLAGS: [&str; 12] = [
     "-std=c11",
     "-O3",
@@ -41,10 +43,10 @@ const FLAGS: [&str; 12] = [
     "-Wno-unused-function",
 ];
 
-/// How the library is put together.
+/// Options for linking the library.
 const LINK: [&str; 3] = ["-shared", "-nostdlib", "-Wl,-Bsymbolic"];
 
-/// clang, for this machine.
+/// The compiler for this machine: clang.
 #[derive(Debug)]
 pub struct NativeCompiler {
     clang: OsString,
@@ -56,16 +58,17 @@ pub struct NativeCompiler {
 /// A compiled header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
-    /// The shared library.
+    /// Path of the shared library.
     pub path: PathBuf,
-    /// A hash, in hex, of all that it was compiled from, of the options and of clang's version.
+    /// A hash, in hex, of all files that the library was compiled from, of the options and of clang's
+    /// version.
     pub digest: String,
-    /// Warnings of clang; empty for none, or if the library was kept from an earlier call.
+    /// Warnings of clang; empty if there are none, or if the library was kept from an earlier call.
     pub warnings: String,
 }
 
 impl NativeCompiler {
-    /// The clang of the environment variable `CLANG`, else `clang`.
+    /// Returns a compiler with the clang of the environment variable `CLANG`, else `clang`.
     ///
     /// # Errors
     /// [`Error::NoClang`].
@@ -82,8 +85,8 @@ impl NativeCompiler {
         Ok(Self { clang, version, resources, sources })
     }
 
-    /// Compiles a header `NAME.h`. The library is written to a folder, as `NAME-DIGEST.so`; if it is there
-    /// already, nothing is compiled.
+    /// Compiles a header `NAME.h`. The library is written to a folder, as `NAME-DIGEST.so`; if the file
+    /// exists already, nothing is compiled.
     ///
     /// # Errors
     /// The header cannot be read, does not compile, is changed meanwhile, includes a file that is neither
@@ -115,16 +118,16 @@ impl NativeCompiler {
         Ok(Library { path, digest, warnings })
     }
 
-    /// The [`Library::digest`] that a header has now.
+    /// Returns the [`Library::digest`] that a header has now.
     ///
     /// # Errors
-    /// As [`compile`](Self::compile).
+    /// The errors of [`compile`](Self::compile).
     pub fn digest(&self, header: &Path) -> Result<String, Error> {
         Run::new(self, header)?.digest()
     }
 }
 
-/// The list of algorithms, with one.
+/// Returns a list of algorithms with a single entry.
 fn list(name: &str) -> String {
     format!(
         "#ifdef CC_ALGORITHM\nCC_ALGORITHM({name}, {name}_kind, {name}_title, {name}_source)\n\
@@ -132,7 +135,7 @@ fn list(name: &str) -> String {
     )
 }
 
-/// What a header says of itself, and what holds if it does not.
+/// Returns C for the kind of an algorithm that its header declares, or the default.
 fn kind(name: &str) -> String {
     format!(
         "#ifndef {name}_kind\n#error \"{name}.h lacks a line such as: #define {name}_kind CC_OWNS_CWND\"\n\
@@ -142,8 +145,8 @@ fn kind(name: &str) -> String {
     )
 }
 
-/// Makes a folder that only this user and root can write to, as what is found there is run. Returns its path
-/// without links.
+/// Makes a folder that only this user and root can write to, because libraries in it are run. Returns its
+/// path without links.
 ///
 /// # Errors
 /// It cannot be made, or it or a folder around it belongs to another user or can be written to by others.
@@ -162,7 +165,7 @@ pub fn private_folder(folder: &Path) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// One compilation.
+/// A compilation of a header.
 struct Run<'a> {
     compiler: &'a NativeCompiler,
     name: String,
@@ -190,8 +193,8 @@ impl<'a> Run<'a> {
         command
     }
 
-    /// The files that it is compiled from. They are asked for first, without the lines of errors: what clang
-    /// says of a file that is no C could show what is in it.
+    /// Returns the files that the library is compiled from. This list is made first, without the lines of
+    /// errors: clang's message about a file that is no C could show the file's content.
     fn included(&self) -> Result<Vec<PathBuf>, Error> {
         let to = self.scratch.path().join("files");
         let mut command = self.command();
@@ -212,7 +215,7 @@ impl<'a> Run<'a> {
         Ok(files)
     }
 
-    /// Of all that decides what the library does.
+    /// Returns a hash of all inputs that decide the behaviour of the library.
     fn digest(&self) -> Result<String, Error> {
         let mut sum = Sha256::new();
         let mut add = |bytes: &[u8]| {
@@ -247,12 +250,12 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What is defined as in fairpace-cc's own build.
+/// Returns the macros that fairpace-cc's own build defines.
 fn defines() -> impl Iterator<Item = String> {
     NATIVE_DEFINES.iter().map(|(name, value)| format!("-D{name}={value}"))
 }
 
-/// Runs a program with little memory and time; `None`: it took more time.
+/// Runs a program with little memory and time; `None`: the program took more time.
 fn limited(command: &mut Command) -> io::Result<Option<ExitStatus>> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
     let limits = [
@@ -281,7 +284,7 @@ fn limited(command: &mut Command) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// The files of a rule for make: after the colon, with blanks behind a backslash, over several lines.
+/// Returns the files of a rule for make: after the colon, with blanks behind a backslash, over several lines.
 fn in_rule(text: &str) -> Vec<PathBuf> {
     let text = text.split_once(": ").map_or("", |(_, files)| files).replace("\\\n", " ");
     let (mut files, mut file) = (Vec::new(), String::new());

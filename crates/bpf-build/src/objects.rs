@@ -1,5 +1,5 @@
-//! A folder of compiled objects, one per line of `algorithms.def` and the tools: how fairpace-kernel ships
-//! them.
+//! A folder of compiled objects, as fairpace-kernel ships them: one per line of `algorithms.def`, and the
+//! tools.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub const TOOLS: [&str; 1] = ["socket_iterators"];
 /// Compiles every algorithm and preset of the list, in its order, and the [`TOOLS`].
 ///
 /// # Errors
-/// As [`BpfCompiler::compile`] and [`Sources::listed`].
+/// The errors of [`BpfCompiler::compile`] and [`Sources::listed`].
 pub fn compile_all(compiler: &BpfCompiler) -> Result<Vec<Object>, Error> {
     let listed = compiler.sources().listed()?;
     let algorithms = listed.iter().map(|algorithm| compiler.compile(algorithm));
@@ -44,8 +44,8 @@ pub fn write_objects(folder: &Path, objects: &[Object], sources: &Sources) -> Re
 /// Reads the objects of the list and the [`TOOLS`] from a folder that [`write_objects`] wrote.
 ///
 /// # Errors
-/// [`Error::StaleObjects`] when they were compiled from other sources or one is missing; else as
-/// [`Sources::listed`].
+/// [`Error::StaleObjects`] when they were compiled from other sources or an object is missing; else the
+/// errors of [`Sources::listed`].
 pub fn read_objects(folder: &Path, sources: &Sources) -> Result<Vec<Object>, Error> {
     let stale = |why: String| Error::StaleObjects { folder: folder.to_owned(), why };
     let digest = fs::read_to_string(folder.join(DIGEST)).map_err(|e| stale(format!("{DIGEST}: {e}")))?;
@@ -60,10 +60,10 @@ pub fn read_objects(folder: &Path, sources: &Sources) -> Result<Vec<Object>, Err
     listed.iter().map(|algorithm| algorithm.name()).chain(TOOLS).map(read).collect()
 }
 
-/// Compares the objects in a folder, byte by byte, with others of the same list.
+/// Compares the objects in a folder, byte by byte, with other objects of the list.
 ///
 /// # Errors
-/// [`Error::StaleObjects`] names those that differ; else as [`read_objects`].
+/// [`Error::StaleObjects`] names the objects that differ; else the errors of [`read_objects`].
 pub fn check_objects(folder: &Path, fresh: &[Object], sources: &Sources) -> Result<(), Error> {
     let stored = read_objects(folder, sources)?;
     let differ = stored.iter().zip(fresh).filter(|(stored, fresh)| stored.elf != fresh.elf);

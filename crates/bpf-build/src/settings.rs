@@ -1,6 +1,6 @@
 //! The settings of a preset, `parameter=value` as users write them, as C for `bpf/object.bpf.c`.
 
-/// Units: how users write one, the end of the names of such parameters, and the raw value of one.
+/// Units: the unit as users write it, the end of the names of such parameters, and the raw value of one unit.
 const UNITS: [(&str, &str, &str); 15] = [
     ("pkts", "", "1"),
     ("pkt", "", "1"),
@@ -19,15 +19,16 @@ const UNITS: [(&str, &str, &str); 15] = [
     ("gbit", "_Bps", "125000000"),
 ];
 
-/// The macro `CC_SETTINGS` for these settings, as in clang's `-D`; the error is the first text that is none.
-/// What a number without a unit and a percentage stand for depends on the parameter: C knows that.
+/// Returns the macro `CC_SETTINGS` for these settings, as in clang's `-D`; the error is the first text that
+/// is no setting. The meaning of a number without a unit and of a percentage depends on the parameter, and is
+/// left to the C.
 pub(crate) fn definition(settings: &str) -> Result<String, &str> {
     let entries: Result<String, &str> =
         settings.split_whitespace().map(|setting| entry(setting).ok_or(setting)).collect();
     Ok(format!("CC_SETTINGS(S)={}", entries?))
 }
 
-/// `S(name in C, raw value)`.
+/// Returns an entry of the macro: `S(name in C, raw value)`.
 fn entry(setting: &str) -> Option<String> {
     let (name, value) = setting.split_once('=')?;
     let is_c_name = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -8,7 +8,7 @@ use crate::{Algorithm, Error, Kind, settings};
 #[cfg(feature = "headers")]
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
-/// What an algorithm reads and writes, and may not do: `contract/contract.h`.
+/// Text of the contract, `contract/contract.h`: what an algorithm reads and writes, and may not do.
 #[cfg(feature = "headers")]
 pub const CONTRACT: &str = include!(concat!(env!("OUT_DIR"), "/contract.rs"));
 
@@ -30,7 +30,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The sources that this crate contains, unpacked to a temporary folder, which goes with the value.
+    /// Returns the sources that this crate contains, unpacked to a temporary folder, which is removed with
+    /// the value.
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -48,9 +49,9 @@ impl Sources {
         Ok(Sources { cc, libbpf, _unpacked: Some(unpacked) })
     }
 
-    /// Sources in these folders: `cc` holds `algorithms.def`, `libbpf` holds `bpf_helpers.h`. The build
-    /// script of a crate that depends on fairpace-cc and libbpf-sys finds them as `DEP_FAIRPACE_CC_INCLUDE`
-    /// and `DEP_BPF_INCLUDE/bpf`.
+    /// Returns sources in these folders: `cc` holds `algorithms.def`, `libbpf` holds `bpf_helpers.h`. The
+    /// build script of a crate that depends on fairpace-cc and libbpf-sys finds them as
+    /// `DEP_FAIRPACE_CC_INCLUDE` and `DEP_BPF_INCLUDE/bpf`.
     pub fn in_folders(cc: impl Into<PathBuf>, libbpf: impl Into<PathBuf>) -> Sources {
         Sources {
             cc: cc.into(),
@@ -70,7 +71,8 @@ impl Sources {
         &self.libbpf
     }
 
-    /// The files of [`Sources::cc`] that objects are made of, relative to it, in the order of their names.
+    /// Returns the files of [`Sources::cc`] that objects are made of, relative to that folder, in the order
+    /// of their names.
     ///
     /// # Errors
     /// A folder cannot be read.
@@ -87,8 +89,8 @@ impl Sources {
         Ok(files)
     }
 
-    /// A number that differs when the sources in [`Sources::cc`] differ, as 16 hexadecimal digits. It notices
-    /// a change; it is no protection against forgery.
+    /// Returns a number that differs when the sources in [`Sources::cc`] differ, as 16 hexadecimal digits. It
+    /// notices a change; it is no protection against forgery.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -108,7 +110,7 @@ impl Sources {
         Ok(format!("{hash:016x}"))
     }
 
-    /// The algorithms and presets of `algorithms.def`, in its order.
+    /// Returns the algorithms and presets of `algorithms.def`, in its order.
     ///
     /// # Errors
     /// The list cannot be read, or has a line of another form.
@@ -150,13 +152,14 @@ impl Sources {
 }
 
 enum Line {
-    /// `CC_ALGORITHM(name, kind, ...`
+    /// A line of an algorithm: `CC_ALGORITHM(name, kind, ...`
     Algorithm,
-    /// `CC_PRESET(name, algorithm, ...`
+    /// A line of a preset: `CC_PRESET(name, algorithm, ...`
     Preset,
 }
 
-/// The entry that the text begins with: its macro and the arguments of that. `None`: it begins otherwise.
+/// Returns the entry at the begin of a text: its macro and the macro's arguments. `None`: the text begins
+/// otherwise.
 fn entry(text: &str) -> Option<(Line, Vec<String>)> {
     let (of, arguments) = match (text.strip_prefix("CC_ALGORITHM("), text.strip_prefix("CC_PRESET(")) {
         (Some(arguments), _) => (Line::Algorithm, arguments),
@@ -166,8 +169,8 @@ fn entry(text: &str) -> Option<(Line, Vec<String>)> {
     Some((of, split(arguments)))
 }
 
-/// The arguments of a macro up to the parenthesis that closes them, without quotes; literals that follow each
-/// other are one.
+/// Returns the arguments of a macro up to its closing parenthesis, without quotes; adjacent literals are
+/// joined.
 fn split(text: &str) -> Vec<String> {
     let mut arguments = vec![String::new()];
     let mut quoted = false;

@@ -1,19 +1,21 @@
-//! Every algorithm with any parameters in range, under ACKs and events that need not make sense.
+//! Target for algorithms: every algorithm with any parameters in range, under ACKs and events that need not
+//! make sense.
 
 use arbitrary::{Result, Unstructured};
 use fairpace_cc::{Algorithm, CaState, Controller, Decision, Event, Kind, NO_RTT, Params, View};
 
-/// Congestion windows, packets in flight and ACKs stay below this: 1.5 TB in flight.
+/// Bound of congestion windows, packets in flight and ACKs: 1.5 TB in flight.
 const MOST_PKTS: u32 = 1 << 30;
 /// Longest silence of a flow, us: 11 hours.
 const LONGEST_IDLE_US: u64 = 40_000_000_000;
-/// Gains that algorithms report stay below 16, in 256ths.
+/// Bound of the gains that algorithms report, in 256ths: they stay below 16.
 const MOST_GAIN_256: u32 = 4096;
 
 const STATES: [CaState; 5] =
     [CaState::Open, CaState::Disorder, CaState::Cwr, CaState::Recovery, CaState::Loss];
 
-/// The first byte chooses the algorithm; then come its parameters, the path and the steps.
+/// Runs an algorithm on the bytes: the first byte chooses it; then come its parameters, the path and the
+/// steps.
 pub(crate) fn algorithm(data: &[u8]) {
     // an error: the bytes have ended, and everything before was checked
     let _ = run(&mut Unstructured::new(data));
@@ -91,7 +93,7 @@ fn first_view(bytes: &mut Unstructured<'_>) -> Result<View> {
     })
 }
 
-/// What the host has after a decision.
+/// Returns the host's view after a decision.
 fn in_force(view: View, decision: &Decision) -> View {
     let mut view = view.without_ack();
     view.cwnd_pkts = decision.cwnd_pkts.min(MOST_PKTS); // as snd_cwnd_clamp does
@@ -120,7 +122,7 @@ fn event(
     Ok(())
 }
 
-/// An ACK of a path with some rate and queue.
+/// Fills the view with an ACK of a path with some rate and queue.
 fn plausible(view: &mut View, bytes: &mut Unstructured<'_>) -> Result<()> {
     let acked = bytes.int_in_range(1..=1000)?;
     let took_us: u32 = bytes.int_in_range(0..=200_000)?;
@@ -154,7 +156,7 @@ fn plausible(view: &mut View, bytes: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An ACK with anything in it.
+/// Fills the view with an ACK of arbitrary values.
 fn wild(view: &mut View, bytes: &mut Unstructured<'_>) -> Result<()> {
     view.now_us += 1;
     view.delivered_pkts = bytes.arbitrary()?;
@@ -173,7 +175,7 @@ fn wild(view: &mut View, bytes: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The calls that a host makes for an ACK.
+/// Makes the calls that a host makes for an ACK.
 fn ack(flow: &mut Controller, view: &mut View, decision: &mut Decision) {
     let grows = flow.algorithm().kind() == Kind::GrowsCwnd;
     if grows {

@@ -1,7 +1,7 @@
 //! The inputs of a target in one file: a tar archive, compressed with gzip.
 //!
-//! The same inputs give the same bytes. Entries are in the order of their names, with a fixed time, owner and
-//! mode, and the header of gzip has neither a time nor an operating system. Any `tar -xzf` unpacks it.
+//! Equal inputs give equal bytes. Entries are in the order of their names, with a fixed time, owner and mode,
+//! and the header of gzip has neither a time nor an operating system. Any `tar -xzf` unpacks it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -17,31 +17,31 @@ const MODE: u32 = 0o644;
 /// The operating system in the header of gzip: "unknown" (RFC 1952, section 2.3.1).
 const NO_SYSTEM: u8 = 255;
 
-/// Why inputs could not be packed or unpacked.
+/// The reason why inputs could not be packed or unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system refused to read or write a file or folder, or an archive is damaged.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// The system's error, or what is wrong with the archive.
+        /// The system's error, or the damage of the archive.
         source: io::Error,
     },
     /// A file, or an entry of an archive, is no regular file with a plain name.
     #[error("{}: \"{name}\" is no regular file with a plain name in UTF-8", path.display())]
     NotAnInput {
-        /// The folder or archive.
+        /// Path of the folder or archive.
         path: PathBuf,
-        /// The name in it.
+        /// Name of the file or entry in it.
         name: String,
     },
     /// Two inputs have the same name and different bytes.
     #[error("{}: another input has the name \"{name}\"; rename the file to what it shows", path.display())]
     NameTaken {
-        /// The archive that they are added to.
+        /// Path of the archive that the inputs are added to.
         path: PathBuf,
-        /// The name.
+        /// The name of both inputs.
         name: String,
     },
 }
@@ -56,10 +56,10 @@ impl Error {
     }
 }
 
-/// The inputs of one target, by name.
+/// The inputs of a target, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Corpus {
-    /// A plain file name, and the bytes of the input.
+    /// The inputs: a plain file name, and the bytes.
     pub inputs: BTreeMap<String, Vec<u8>>,
 }
 
@@ -106,7 +106,7 @@ impl Corpus {
         Ok(Corpus { inputs })
     }
 
-    /// The bytes of the archive: the same for the same inputs.
+    /// Returns the bytes of the archive, which are equal for equal inputs.
     ///
     /// # Errors
     /// An input has a name that a tar archive cannot hold.
@@ -128,7 +128,7 @@ impl Corpus {
     /// Writes the archive in the place of an earlier one, in one step.
     ///
     /// # Errors
-    /// The system's; then the earlier archive is as before.
+    /// The system's error; the earlier archive is unchanged then.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let packed = self.pack().map_err(Error::io(path))?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -144,12 +144,12 @@ impl Corpus {
     }
 }
 
-/// Adds files to an archive, under their names, and writes it again. Without an archive it makes one. A file
-/// that the archive contains already, with its name, changes nothing.
+/// Adds files to an archive, under their names, and writes it again. If there is no archive, the function
+/// makes one. A file that the archive contains already, with its name, changes nothing.
 ///
 /// # Errors
-/// A file cannot be read, or another input has its name, or the archive cannot be read or written. Then the
-/// archive is as before.
+/// A file cannot be read, or another input has its name, or the archive cannot be read or written. The
+/// archive is unchanged then.
 pub fn add(archive: &Path, files: &[PathBuf]) -> Result<Corpus, Error> {
     let mut corpus = match Corpus::of_archive(archive) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Corpus::default(),
@@ -168,7 +168,7 @@ pub fn add(archive: &Path, files: &[PathBuf]) -> Result<Corpus, Error> {
     Ok(corpus)
 }
 
-/// The name, if it is a plain one: in UTF-8, without folders.
+/// Returns the name, if it is plain: in UTF-8, without folders.
 fn plain(name: &Path) -> Option<&str> {
     name.to_str().filter(|text| name.file_name().is_some_and(|last| last == *text))
 }
@@ -181,7 +181,7 @@ mod tests {
         Corpus { inputs: inputs.iter().map(|(name, data)| ((*name).to_owned(), data.to_vec())).collect() }
     }
 
-    /// A folder with files of these names and contents.
+    /// Returns a folder with files of these names and contents.
     fn folder(inputs: &[(&str, &[u8])]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         inputs.iter().for_each(|(name, data)| fs::write(folder.path().join(name), data).unwrap());

@@ -1,5 +1,5 @@
-//! libFuzzer for the target that the environment variable `FAIRPACE_FUZZ` names. Arguments are libFuzzer's:
-//! folders of inputs, `-max_total_time=60`, `-jobs=2`.
+//! Runs libFuzzer for the target that the environment variable `FAIRPACE_FUZZ` names. Arguments are
+//! libFuzzer's: folders of inputs, `-max_total_time=60`, `-jobs=2`.
 #![no_main]
 // the entry points that libFuzzer calls are symbols with fixed names
 #![allow(unsafe_code)]

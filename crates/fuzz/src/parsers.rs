@@ -1,4 +1,4 @@
-//! Parsers: whatever they accept can be written and read again, and they refuse the rest in order.
+//! Targets for parsers: an accepted text can be written and read again, and other texts give orderly errors.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use fairpace_results::Summary;
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{Invalid, Scenario, Set, Sizes, Target, Trace};
 
-/// Errors that a parser may report at once.
+/// Most errors that a parser may report at once.
 const MOST_PROBLEMS: usize = 1000;
 
-/// A scenario file; behind a NUL, `--set` arguments, one a line.
+/// Parses a scenario file; behind a NUL, `--set` arguments, one a line.
 pub(crate) fn scenario(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (text, sets) = text.split_once('\0').unwrap_or((text, ""));
@@ -27,7 +27,7 @@ pub(crate) fn scenario(data: &[u8]) {
     }
 }
 
-/// The canonical form is the scenario, and has its hash.
+/// Checks that the canonical form is the scenario, and has its hash.
 fn reads_back(scenario: &Scenario, target: Target) {
     if scenario.links.iter().any(|link| link.trace.is_some()) || scenario.flows.iter().any(names_a_file) {
         return; // its files are not where the text of the canonical form would look for them
@@ -46,7 +46,7 @@ fn names_a_file(flow: &fairpace_scenario::Flow) -> bool {
     flow.arrivals.as_ref().is_some_and(|arrivals| !is_built_in(&arrivals.sizes))
 }
 
-/// A quantity in each dimension.
+/// Parses a quantity in each dimension.
 pub(crate) fn quantity(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for dimension in Dimension::ALL {
@@ -64,14 +64,15 @@ pub(crate) fn quantity(data: &[u8]) {
     }
 }
 
-/// A figure file of `reproduction/`.
+/// Parses a figure file of `reproduction/`.
 pub(crate) fn figure(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     // no text makes it panic
     let _ = toml::from_str::<fairpace_papers::figure::Figure>(text);
 }
 
-/// A file of criteria: each of its cases is a valid scenario, or the first that is not is named in the file.
+/// Parses a file of criteria: each of its cases is a valid scenario, or the error names the first case that
+/// is not.
 pub(crate) fn criterion(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let path = Path::new("folder/fuzz.toml");
@@ -90,7 +91,7 @@ pub(crate) fn criterion(data: &[u8]) {
     }
 }
 
-/// A trace of delivery opportunities, and a distribution of sizes.
+/// Parses a trace of delivery opportunities, and a distribution of sizes.
 pub(crate) fn trace(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(trace) = Trace::read("fuzz.trace", text) {
@@ -102,7 +103,7 @@ pub(crate) fn trace(data: &[u8]) {
     }
 }
 
-/// A summary, as `fairpace-dev` reads those that it keeps.
+/// Parses a summary, as `fairpace-dev` reads the summaries that it keeps.
 pub(crate) fn json(data: &[u8]) {
     let Ok(summary) = serde_json::from_slice::<Summary>(data) else { return };
     let written = fairpace_results::to_json(&summary).expect("a summary can be written");

@@ -1,6 +1,5 @@
-//! How many steps of environments the machine does per second: 1,000 environments of one flow, on one thread
-//! and on two. CPU time per step does not depend on what else the machine does, as far as caches are not
-//! shared.
+//! Measures the steps of environments per second: 1,000 environments of one flow, on one thread and on two.
+//! CPU time per step does not depend on other work of the machine, as far as caches are not shared.
 //!
 //!     cargo bench -p fairpace-gym
 
@@ -10,14 +9,14 @@ use fairpace_gym::{Batch, Environments, Form, OBSERVATIONS, Scenarios, Setup};
 use fairpace_scenario::{Set, Target, parse};
 use nix::time::{ClockId, clock_gettime};
 
-/// Environments of a batch.
+/// Number of environments of a batch.
 const ENVIRONMENTS: usize = 1_000;
-/// Steps of each in a measurement; an episode has 500.
+/// Number of steps of each environment in a measurement; an episode has 500.
 const STEPS: usize = 250;
-/// Measurements of which the median counts.
+/// Number of measurements of which the median counts.
 const TIMES: usize = 5;
 
-/// One flow over a link with a buffer of one BDP, for 30 s at intervals of 60 ms.
+/// Scenario: one flow over a link with a buffer of one BDP, for 30 s at intervals of 60 ms.
 const TEXT: &str = r#"
     title = "an agent alone"
     duration = "30s"
@@ -39,8 +38,8 @@ fn environments(rate: &str, form: Form, jobs: usize) -> (Environments, Batch) {
     (environments, batch)
 }
 
-/// A controller that fills the link: faster while the RTT is near its minimum. Without learning, so that the
-/// time is that of the environments.
+/// Acts as a controller that fills the link: it sends faster while the RTT is near its minimum. It does not
+/// learn, so that the measured time is that of the environments.
 fn act(batch: &Batch, actions: &mut [f32]) {
     for (row, action) in batch.observations.chunks_exact(OBSERVATIONS.len()).zip(actions) {
         let (rtt_ms, min_rtt_ms) = (row[2], row[3]);
@@ -48,7 +47,7 @@ fn act(batch: &Batch, actions: &mut [f32]) {
     }
 }
 
-/// CPU time of the process, seconds.
+/// Returns the CPU time of the process, seconds.
 fn cpu_s() -> f64 {
     let now = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("the clock exists");
     now.tv_sec() as f64 + now.tv_nsec() as f64 * 1e-9
@@ -60,7 +59,7 @@ struct Measured {
     pkts: f64,
 }
 
-/// Per step of one environment.
+/// Measures the time per step of one environment.
 fn measure(environments: &mut Environments, batch: &mut Batch) -> Measured {
     let mut actions = vec![0.0; environments.agents()];
     let (wall, cpu, mut pkts) = (Instant::now(), cpu_s(), 0.0);

@@ -1,27 +1,27 @@
-//! The columns of observations, actions and ground truth, and how their values are computed.
+//! The columns of observations, actions and ground truth, and the computation of their values.
 
 use fairpace_cc::{Action, FEATURES, Interval, NO_RTT};
 
 /// A column of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Column {
-    /// Its name; the unit is the last word.
+    /// Name of the column; the unit is the last word.
     pub name: &'static str,
-    /// The unit of its values; empty: a plain number.
+    /// Unit of the values; empty: a plain number.
     pub unit: &'static str,
     /// The least value.
     pub least: f32,
     /// The largest value.
     pub most: f32,
-    /// What it is.
+    /// Meaning of the value.
     pub meaning: &'static str,
 }
 
-/// The highest pacing rate of an agent, Mbit/s: what 32 bits hold in bytes per second.
+/// The highest pacing rate of an agent, Mbit/s: the largest number of bytes per second in 32 bits.
 const MOST_MBPS: f32 = Action::MOST_BPS as f32 * 8e-6;
 /// The lowest pacing rate of an agent, Mbit/s.
 const LEAST_MBPS: f32 = Action::LEAST_BPS as f32 * 8e-6;
-/// The largest RTT, ms: what 32 bits hold in microseconds.
+/// The largest RTT, ms: the largest number of microseconds in 32 bits.
 const MOST_RTT_MS: f32 = u32::MAX as f32 * 1e-3;
 /// The largest cwnd, packets.
 const MOST_PKTS: f32 = Action::MOST_CWND_PKTS as f32;
@@ -30,9 +30,9 @@ const fn column(name: &'static str, unit: &'static str, most: f32, meaning: &'st
     Column { name, unit, least: 0.0, most, meaning }
 }
 
-/// What an agent sees of its flow in a monitor interval. Rates are those of payload over the interval, which
-/// covers intervals without an ACK before it. Without an ACK, all columns but the last four are 0; before the
-/// connection is established, all are.
+/// The columns of an observation: what an agent sees of its flow in a monitor interval. Rates are those of
+/// payload over the interval, which covers intervals without an ACK before it. Without an ACK, all columns
+/// but the last four are 0; before the connection is established, all columns are 0.
 #[rustfmt::skip]
 pub const OBSERVATIONS: [Column; 10 + FEATURES] = [
     column("delivered_mbps", "Mbit/s", MOST_MBPS, "acknowledged, with SACK"),
@@ -54,12 +54,14 @@ pub const OBSERVATIONS: [Column; 10 + FEATURES] = [
     feature("min_rtt_log4", -8.0, "logarithm to base 4 of the least RTT in ms"),
 ];
 
-/// What a policy of `lib/policy.h` sees: exact in f32, and at most 8. Without an ACK it is 0.
+/// Returns the column of a feature that a policy of `lib/policy.h` sees: exact in f32, and at most 8. Without
+/// an ACK the feature is 0.
 const fn feature(name: &'static str, least: f32, meaning: &'static str) -> Column {
     Column { name, unit: "", least, most: 8.0, meaning }
 }
 
-/// What happened to a flow in an interval, whatever its sender knows of it: for rewards.
+/// The columns of ground truth: what happened to a flow in an interval, whatever its sender knows of it; for
+/// rewards.
 #[rustfmt::skip]
 pub const INFO: [Column; 3] = [
     column("goodput_mbps", "Mbit/s", f32::INFINITY, "in-order payload that reached the application"),
@@ -69,7 +71,7 @@ pub const INFO: [Column; 3] = [
          longest; 0: none left"),
 ];
 
-/// What an action of an agent is.
+/// The form of an agent's action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A pacing rate and a cwnd.
@@ -106,7 +108,7 @@ impl Form {
         }
     }
 
-    /// The action of a row whose values are in their ranges.
+    /// Returns the action of a row whose values are in their ranges.
     pub(crate) fn action(self, row: &[f32]) -> Action {
         match (self, row) {
             (Form::Absolute, &[pacing_mbps, cwnd_pkts, ..]) => {
@@ -121,16 +123,16 @@ impl Form {
     }
 }
 
-/// What is in force at the end of an interval.
+/// The values in force at the end of an interval.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct InForce {
     pub(crate) cwnd_pkts: u32,
     pub(crate) pacing_rate_bytes_per_s: u64,
-    /// Of `lib/policy.h`, in 1/1024.
+    /// The features of `lib/policy.h`, in 1/1024.
     pub(crate) features: [i32; FEATURES],
 }
 
-/// The observation of an interval.
+/// Returns the observation of an interval.
 pub(crate) fn observe(interval: &Interval, in_force: InForce) -> [f32; OBSERVATIONS.len()] {
     let i = interval;
     // bits per microsecond are Mbit/s
@@ -157,7 +159,7 @@ pub(crate) fn observe(interval: &Interval, in_force: InForce) -> [f32; OBSERVATI
     })
 }
 
-/// 0 of nothing.
+/// Returns `part / whole`; 0 if `whole` is 0.
 pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

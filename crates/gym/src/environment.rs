@@ -1,4 +1,4 @@
-//! One environment: the episodes of a setup, one after the other.
+//! An environment: the episodes of a setup, one after the other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,31 +15,31 @@ use crate::stop::Watch;
 
 /// The shortest monitor interval, and the longest: the range of `interval` of the algorithm `agent`.
 const INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(10));
-/// A monitor interval in base RTTs: an action shows in the ACKs of an RTT later, and the interval has an RTT
-/// of them.
+/// Length of a monitor interval in base RTTs: an action shows in the ACKs of an RTT later, and the interval
+/// has an RTT of them.
 const INTERVAL_RTTS: u32 = 2;
 
-/// Simulated time after which a step looks whether to end early, at most. Most intervals are shorter.
+/// Longest simulated time between two checks of a step whether to end early. Most intervals are shorter.
 const PIECE: Duration = Duration::from_millis(100);
 
-/// The measurement window of an episode.
+/// Length of the measurement window of an episode.
 const WINDOW: Duration = Duration::from_micros(1);
 
-/// What an environment is made of.
+/// The settings of an environment.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The scenarios of its episodes. Each has the same number of flows and of agents, and lasts longer than
-    /// two monitor intervals.
+    /// The scenarios of the episodes. All have equal numbers of flows and of agents, and last longer than two
+    /// monitor intervals.
     pub scenarios: Scenarios,
-    /// The seed of the first episode, at most [`MOST_SEED`]; those of the others follow from it.
+    /// The seed of the first episode, at most [`MOST_SEED`]; the seeds of later episodes follow from it.
     pub seed: u64,
-    /// The monitor interval, whole microseconds from 1 ms to 10 s. `None`: what the scenario sets as
-    /// `interval` of its agents, else two of the shortest base RTT of the agents, at least 1 ms.
+    /// The monitor interval, whole microseconds from 1 ms to 10 s. `None`: the `interval` that the scenario
+    /// sets for its agents, else two of the shortest base RTT of the agents, at least 1 ms.
     pub interval: Option<Duration>,
 }
 
 impl Setup {
-    /// Episodes of these scenarios, with the usual monitor interval.
+    /// Returns the setup of episodes of these scenarios, with the usual monitor interval.
     #[must_use]
     pub fn new(scenarios: Scenarios, seed: u64) -> Self {
         Setup { scenarios, seed, interval: None }
@@ -51,9 +51,9 @@ pub(crate) struct Environment {
     index: usize,
     source: Source,
     interval: Option<Duration>,
-    /// The seed of the first episode, before it.
+    /// The seed of the first episode, until that episode starts.
     first_seed: Option<u64>,
-    /// The seeds of the others.
+    /// Random numbers for the seeds of later episodes.
     random: Random,
     episode: Option<Episode>,
     pub(crate) agents: usize,
@@ -61,36 +61,36 @@ pub(crate) struct Environment {
     pub(crate) rows: Rows,
 }
 
-/// What a step gives.
+/// The rows that a step fills.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rows {
     pub(crate) observations: Vec<f32>,
-    /// Of the episode that has just ended, if one has.
+    /// The last observations of the episode that has just ended, if one has.
     pub(crate) last_observations: Vec<f32>,
     pub(crate) info: Vec<f32>,
     pub(crate) truncated: bool,
     pub(crate) error: Option<Error>,
 }
 
-/// A scenario that runs.
+/// A running episode of a scenario.
 struct Episode {
     stepper: Stepper,
     interval: Duration,
-    /// Monitor intervals that are over.
+    /// Number of monitor intervals that are over.
     steps: u32,
-    /// The agents.
+    /// The agents of the scenario.
     agents: Vec<AgentFlow>,
     goodputs_mbps: Vec<f64>,
 }
 
 struct AgentFlow {
     flow: usize,
-    /// The last interval had an ACK: an algorithm would decide now.
+    /// True if the last interval had an ACK: an algorithm would decide now.
     decides: bool,
 }
 
 impl Environment {
-    /// The environment before its first episode.
+    /// Returns the environment before its first episode.
     pub(crate) fn new(index: usize, setup: Setup) -> Result<Self, Error> {
         let Setup { scenarios, seed, interval } = setup;
         let source = Source::new(scenarios).map_err(|reason| Error::Drawn { environment: index, reason })?;
@@ -114,12 +114,12 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Whether the other one has the same scenarios, with the same ranges.
+    /// Does `other` have equal scenarios, with equal ranges?
     pub(crate) fn draws_as(&self, other: &Self) -> bool {
         self.interval == other.interval && self.source.draws_as(&other.source)
     }
 
-    /// Checks the scenarios at the ends of the ranges, of a list all.
+    /// Checks the scenarios at the ends of the ranges; if they are a list, all scenarios.
     pub(crate) fn check_extremes(&self, watch: &mut Watch<'_, '_>) -> Result<(), Error> {
         for number in 0..self.source.extremes() {
             if watch.stops() {
@@ -135,7 +135,8 @@ impl Environment {
         Ok(())
     }
 
-    /// Starts the first episode of this seed, without one the next episode, and runs its first interval.
+    /// Starts the first episode of this seed, or without a seed the next episode, and runs its first
+    /// interval.
     pub(crate) fn reset(&mut self, seed: Option<u64>, watch: &mut Watch<'_, '_>) -> Result<(), Error> {
         if let Some(seed) = seed {
             (self.first_seed, self.random) = (Some(seed), Random::new(seed));
@@ -153,7 +154,7 @@ impl Environment {
         self.random.next_u64() & MOST_SEED
     }
 
-    /// Runs one interval. `actions` has been checked.
+    /// Runs one interval. `actions` must have been checked.
     pub(crate) fn step(
         &mut self,
         form: Form,
@@ -202,8 +203,9 @@ impl Environment {
         fitted.map_err(|unusable| unusable.error(self.index, seed))
     }
 
-    /// The scenario of an episode. Its time series has one point per monitor interval. Its measurement window
-    /// is its end: nothing here reads the metrics of one, and percentiles take a quarter of the time.
+    /// Returns the scenario of an episode. Its time series has one point per monitor interval. Its
+    /// measurement window is its end: environments do not read metrics of a window, and percentiles take a
+    /// quarter of the time.
     fn fitted(&self, mut scenario: Scenario) -> Result<Scenario, Unusable> {
         let interval = self.interval_of(&scenario).map_err(Unusable::Unfit)?;
         if scenario.duration <= interval * 2 {
@@ -222,7 +224,7 @@ impl Environment {
         scenario.sealed(Target::Simulator).map_err(|invalid| Unusable::Invalid(Box::new(invalid)))
     }
 
-    /// Whether a scenario has the numbers of agents and flows that the environment has.
+    /// Checks that a scenario has the environment's numbers of agents and flows.
     fn same(&self, scenario: &Scenario) -> Result<(), Unusable> {
         let [agents, flows] = [agents(scenario).count(), scenario.flows.len()];
         if (agents, flows) == (self.agents, self.flows) {
@@ -375,13 +377,13 @@ fn is_agent(cc: &Cc) -> bool {
     matches!(cc, Cc::Ours(ours) if ours.algorithm().is_agent())
 }
 
-/// The flows that are agents.
+/// Returns the indices of the flows that are agents.
 fn agents(scenario: &Scenario) -> impl Iterator<Item = usize> {
     let flows = scenario.flows.iter().enumerate();
     flows.filter(|(_, flow)| is_agent(&flow.cc)).map(|(index, _)| index)
 }
 
-/// The monitor interval that a scenario sets.
+/// Returns the monitor interval that a scenario sets.
 fn set_interval(cc: &Cc) -> Option<Duration> {
     let Cc::Ours(ours) = cc else { return None };
     cc.settings().iter().find(|(name, _)| *name == "interval")?;

@@ -16,27 +16,26 @@ use crate::environment::{Environment, Setup};
 use crate::error::Error;
 use crate::stop::{ASK_EVERY, Stop, Watch};
 
-/// Environments that a thread takes at once, at most: about 0.1 ms, a hundred times what it costs to take
-/// them.
+/// Most environments that a thread takes at once: about 0.1 ms, a hundred times the cost of taking them.
 const AT_ONCE: usize = 16;
-/// Of fewer environments, each thread takes this many shares: the last one then keeps the others waiting for
-/// an eighth of the time at most.
+/// Number of shares that each thread takes if there are fewer environments: the last share then keeps the
+/// others waiting for an eighth of the time at most.
 const SHARES: usize = 8;
-/// Threads of a batch, at most. More than one per core do not step faster, and thousands are not started
-/// within a minute.
+/// Most threads of a batch. More than one per core do not step faster, and thousands are not started within a
+/// minute.
 const MOST_THREADS: usize = 256;
 
 /// A batch of independent environments.
 ///
 /// An episode runs its scenario from the start to the end. When it is reset, an environment runs the first
-/// monitor interval, in which its agents have no action yet; the first observation is of it. Each step then
-/// hands in an action per agent and runs one interval. The action of an agent whose last observation has no
-/// ACK is ignored: an algorithm decides when an ACK arrives. Rows of arrays are in the order of the
-/// environments, then of the flows in the scenario.
+/// monitor interval, in which its agents have no action yet; the first observation covers this interval. Each
+/// step then hands in an action per agent and runs one interval. The action of an agent whose last
+/// observation has no ACK is ignored: an algorithm decides when an ACK arrives. Rows of arrays are in the
+/// order of the environments, then of the flows in the scenario.
 pub struct Environments {
     environments: Vec<Environment>,
     form: Form,
-    /// `None`: one thread, the caller's.
+    /// The pool of threads; `None`: one thread, the caller's.
     pool: Option<ThreadPool>,
     /// The first row of each environment's agents and of its flows, and behind them the numbers of rows.
     first_agents: Vec<usize>,
@@ -46,13 +45,15 @@ pub struct Environments {
 /// The arrays that a step fills.
 #[derive(Debug)]
 pub struct Outputs<'a> {
-    /// A row of [`OBSERVATIONS`] per agent. Where an episode has ended, they are the first of the next one.
+    /// A row of [`OBSERVATIONS`] per agent. Where an episode has ended, the first observations of the next
+    /// episode.
     pub observations: &'a mut [f32],
-    /// The same, of episodes that have ended: their last observations. Other rows stay as they are.
+    /// A row of [`OBSERVATIONS`] per agent of episodes that have ended: their last observations. Other rows
+    /// do not change.
     pub final_observations: &'a mut [f32],
     /// A row of [`INFO`] per flow, of the interval that has just ended.
     pub info: &'a mut [f32],
-    /// Per environment: the episode has ended with its scenario.
+    /// True per environment whose episode has ended with its scenario.
     pub truncated: &'a mut [bool],
 }
 
@@ -67,7 +68,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The arrays, to be filled.
+    /// Returns the arrays, to be filled.
     pub fn outputs(&mut self) -> Outputs<'_> {
         Outputs {
             observations: &mut self.observations,
@@ -79,16 +80,16 @@ impl Batch {
 }
 
 impl Environments {
-    /// Environments with actions of this form, stepped on `jobs` threads; `None`: one per core. There are no
-    /// more threads than environments, and at most 256. The environments have no episode before they are
-    /// [reset](Environments::reset).
+    /// Returns environments with actions of this form, stepped on `jobs` threads; `None`: one per core. There
+    /// are no more threads than environments, and at most 256. The environments have no episode before they
+    /// are [reset](Environments::reset).
     ///
-    /// Scenarios are checked where their ranges end: every one of a list; of ranges all corners while there
-    /// are at most 64 of them, of more ranges all least values, all largest ones, and both with each range
-    /// alone at its other end.
+    /// Scenarios are checked where their ranges end: every scenario of a list; of ranges all corners while
+    /// there are at most 64, of more ranges all least values, all largest values, and these two with each
+    /// range alone at its other end.
     ///
     /// # Errors
-    /// There is none, a setup is wrong, or the system starts no threads.
+    /// There is no setup, a setup is wrong, or the system starts no threads.
     pub fn new(
         setups: impl IntoIterator<Item = Setup>,
         form: Form,
@@ -97,10 +98,10 @@ impl Environments {
         Self::new_unless_stopped(setups, form, jobs, &mut || false)
     }
 
-    /// The same, but ends early when `stop` returns true.
+    /// Returns environments as [`new`](Environments::new) does, but ends early when `stop` returns true.
     ///
     /// # Errors
-    /// As [`new`](Environments::new), or [`Error::Stopped`].
+    /// The errors of [`new`](Environments::new), or [`Error::Stopped`].
     pub fn new_unless_stopped(
         setups: impl IntoIterator<Item = Setup>,
         form: Form,
@@ -141,13 +142,13 @@ impl Environments {
         self.environments.len()
     }
 
-    /// Never: there is at least one.
+    /// Always false: there is at least one environment.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Number of threads that step them.
+    /// Number of threads that step the environments.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.pool.as_ref().map_or(1, ThreadPool::current_num_threads)
@@ -159,13 +160,13 @@ impl Environments {
         self.form
     }
 
-    /// Rows of actions and observations: the agents of all environments.
+    /// Number of rows of actions and observations: the agents of all environments.
     #[must_use]
     pub fn agents(&self) -> usize {
         self.first_agents[self.len()]
     }
 
-    /// Rows of ground truth: the flows of all environments.
+    /// Number of rows of ground truth: the flows of all environments.
     #[must_use]
     pub fn flows(&self) -> usize {
         self.first_flows[self.len()]
@@ -183,7 +184,7 @@ impl Environments {
         rows(&self.first_flows, environment)
     }
 
-    /// Arrays of the lengths that a step fills.
+    /// Returns arrays of the lengths that a step fills.
     #[must_use]
     pub fn batch(&self) -> Batch {
         let observations = vec![0.0; self.agents() * OBSERVATIONS.len()];
@@ -195,7 +196,7 @@ impl Environments {
         }
     }
 
-    /// The scenario of an environment's current episode, with its seed. `None`: there is none.
+    /// The scenario of an environment's current episode, with its seed. `None`: it has no episode.
     #[must_use]
     pub fn scenario(&self, environment: usize) -> Option<&Scenario> {
         self.environments.get(environment)?.scenario()
@@ -209,8 +210,8 @@ impl Environments {
     }
 
     /// Starts the first episode of these seeds, one per environment, and fills the first observations. The
-    /// seeds of later episodes follow from them. Without seeds, the next episodes start; at first, those of
-    /// the setups' seeds.
+    /// seeds of later episodes follow from them. Without seeds, the next episodes start; at first, the
+    /// episodes of the setups' seeds.
     ///
     /// # Errors
     /// An array has another length, or a seed or a scenario is wrong.
@@ -222,11 +223,12 @@ impl Environments {
         self.reset_unless_stopped(&seeds, observations, &mut || false)
     }
 
-    /// The same with a seed for some environments: the others start their next episodes. It ends early when
-    /// `stop` returns true.
+    /// Resets environments, with a seed for some of them: the others start their next episodes. It ends early
+    /// when `stop` returns true.
     ///
     /// # Errors
-    /// As [`reset`](Environments::reset). Or [`Error::Stopped`]: all environments have to be reset.
+    /// The errors of [`reset`](Environments::reset). Or [`Error::Stopped`]: all environments have to be
+    /// reset.
     pub fn reset_unless_stopped(
         &mut self,
         seeds: &[Option<u64>],
@@ -244,7 +246,7 @@ impl Environments {
         Ok(())
     }
 
-    /// The same with one environment. Rows of others stay as they are.
+    /// Resets one environment. Rows of other environments do not change.
     ///
     /// # Errors
     /// There is no such environment, the array has another length, or the seed or the scenario is wrong.
@@ -264,7 +266,7 @@ impl Environments {
     }
 
     /// Takes a row of [`Form::actions`] per agent, and runs every environment for one monitor interval, or to
-    /// the end of its scenario. There the next episode starts.
+    /// the end of its scenario, where the next episode starts.
     ///
     /// # Errors
     /// An array has another length, or a value is not a number in its range: nothing has happened then. Or
@@ -274,11 +276,11 @@ impl Environments {
         self.step_unless_stopped(actions, outputs, &mut || false)
     }
 
-    /// The same, but ends early when `stop` returns true.
+    /// Steps as [`step`](Environments::step) does, but ends early when `stop` returns true.
     ///
     /// # Errors
-    /// As [`step`](Environments::step). Or [`Error::Stopped`]: all environments have to be reset, and the
-    /// arrays are as they were.
+    /// The errors of [`step`](Environments::step). Or [`Error::Stopped`]: all environments have to be reset,
+    /// and the arrays are unchanged.
     pub fn step_unless_stopped(
         &mut self,
         actions: &[f32],
@@ -347,8 +349,8 @@ impl Environments {
     }
 }
 
-/// Does something with every environment. Of several errors, that of the first environment is returned.
-/// Where it stops differs from time to time, so no environment keeps its episode then.
+/// Calls a function for every environment. Of several errors, the error of the first environment is returned.
+/// The place of a stop differs from time to time, so no environment keeps its episode then.
 fn each(
     pool: Option<&ThreadPool>,
     environments: &mut [Environment],
@@ -373,8 +375,8 @@ fn each(
     environments.iter_mut().find_map(|environment| environment.rows.error.take()).map_or(Ok(()), Err)
 }
 
-/// Does something with every environment on the threads of the pool, while this one waits and asks whether to
-/// stop. Returns whether it has.
+/// Calls a function for every environment on the threads of the pool, while this thread waits and calls
+/// `stop`. Returns whether `stop` returned true.
 fn together(
     pool: &ThreadPool,
     environments: &mut [Environment],
@@ -406,7 +408,7 @@ fn threads(jobs: Option<usize>, environments: usize) -> usize {
     jobs.min(environments).clamp(1, MOST_THREADS)
 }
 
-/// `None`: the caller's thread is enough.
+/// Returns a pool of threads; `None`: the caller's thread is enough.
 fn pool(threads: usize) -> Result<Option<ThreadPool>, Error> {
     if threads == 1 {
         return Ok(None);
@@ -423,7 +425,7 @@ fn rows(first: &[usize], environment: usize) -> Range<usize> {
     }
 }
 
-/// Copies the values of some rows to their place in the array of all.
+/// Copies the values of some rows to their place in the array of all rows.
 fn copy(all: &mut [f32], rows: Range<usize>, values: &[f32]) {
     let columns = values.len() / rows.len().max(1);
     all[rows.start * columns..rows.end * columns].copy_from_slice(values);
@@ -433,7 +435,7 @@ fn check_length(what: &'static str, found: usize, rows: usize, columns: usize) -
     if found == rows * columns { Ok(()) } else { Err(Error::Length { what, found, rows, columns }) }
 }
 
-/// Another thread may own them: a binding needs that.
+/// Checks that another thread may own environments, as a language binding needs.
 const _: () = {
     const fn is_send<T: Send>() {}
     is_send::<Environments>();

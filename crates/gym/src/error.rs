@@ -1,46 +1,46 @@
-//! Why environments could not be made, reset or stepped.
+//! Errors of making, resetting and stepping environments.
 
 use fairpace_scenario::Invalid;
 
-/// Why environments could not be made, reset or stepped.
+/// The reason why environments could not be made, reset or stepped.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is none.
+    /// There is no environment.
     #[error("there is no environment; give at least one")]
     NoEnvironment,
     /// A list of scenarios is empty.
     #[error("environment {environment} has no scenario; give at least one")]
     NoScenario {
-        /// Its index.
+        /// Index of the environment.
         environment: usize,
     },
-    /// What an environment draws is not in order, or a scenario that it can draw is wrong.
+    /// The ranges of an environment are not in order, or a scenario that it can draw is wrong.
     #[error("environment {environment}: {reason}")]
     Drawn {
-        /// Its index.
+        /// Index of the environment.
         environment: usize,
-        /// What is wrong, and what to write.
+        /// Description of the problem, and what to write.
         reason: String,
     },
     /// A scenario is not valid.
     #[error("environment {environment}, seed {seed}: {invalid}")]
     Scenario {
-        /// Its index.
+        /// Index of the environment.
         environment: usize,
         /// The seed of the episode.
         seed: u64,
-        /// What is wrong with it.
+        /// The problems of the scenario.
         invalid: Box<Invalid>,
     },
-    /// A valid scenario is not one for an environment.
+    /// A valid scenario cannot be used for an environment.
     #[error("environment {environment}, seed {seed}: {reason}")]
     Unfit {
-        /// Its index.
+        /// Index of the environment.
         environment: usize,
         /// The seed of the episode.
         seed: u64,
-        /// Why, and what to write.
+        /// Description of the problem, and what to write.
         reason: String,
     },
     /// A value of an action is not a number in its range.
@@ -55,7 +55,7 @@ pub enum Error {
         agent: String,
         /// The column of the action.
         column: &'static str,
-        /// What was given.
+        /// The given value.
         value: f32,
         /// The least value.
         least: f32,
@@ -65,38 +65,38 @@ pub enum Error {
     /// An array has another length than the environments need.
     #[error("{what} has {found} values; {rows} rows of {columns} columns are {}", rows * columns)]
     Length {
-        /// The array.
+        /// Name of the array.
         what: &'static str,
-        /// Its length.
+        /// Length of the array.
         found: usize,
-        /// Rows that it needs.
+        /// Number of rows that the array needs.
         rows: usize,
-        /// Columns that each has.
+        /// Number of columns of each row.
         columns: usize,
     },
     /// There is no such environment.
     #[error("there is no environment {environment}; there are {environments}, from 0 on")]
     NoSuchEnvironment {
-        /// The index.
+        /// The requested index.
         environment: usize,
-        /// How many there are.
+        /// Number of environments.
         environments: usize,
     },
     /// An environment has no episode: it has not been reset, or its last reset failed.
     #[error("environment {environment} has no episode; reset it first")]
     NotReset {
-        /// Its index.
+        /// Index of the environment.
         environment: usize,
     },
-    /// The caller has stopped it.
+    /// The caller has stopped the call.
     #[error("stopped before the end; the environments have no episode: reset them first")]
     Stopped,
     /// The system gave no threads.
     #[error("the system does not start {jobs} threads: {reason}")]
     Threads {
-        /// How many were asked for.
+        /// Number of requested threads.
         jobs: usize,
-        /// What it says.
+        /// Message of the system.
         reason: String,
     },
 }

@@ -6,7 +6,7 @@
 //! units and ranges. At the end of its scenario, an environment starts the next episode by itself, with the
 //! next seed and, if scenarios are [drawn](Scenarios), another scenario. Results depend on seeds and actions,
 //! not on the number of threads. Statistics and arithmetic are those of `lib/monitor.h` and `lib/action.h` in
-//! fairpace-cc, so a policy in C decides the same. This crate has no rewards, no learning and no Python.
+//! fairpace-cc, so a policy in C makes equal decisions. This crate has no rewards, no learning and no Python.
 //!
 //! ```
 //! use fairpace_gym::{Environments, Form, OBSERVATIONS, Scenarios, Setup};

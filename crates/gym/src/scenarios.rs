@@ -1,4 +1,4 @@
-//! Where the scenario of an episode comes from: a list, or a text with random values of some keys.
+//! The source of the scenario of an episode: a list, or a text with random values of some keys.
 
 use std::sync::Arc;
 
@@ -9,26 +9,26 @@ use fairpace_scenario::{Invalid, Scenario, Set, Target, parse};
 
 use crate::error::Error;
 
-/// What the episodes of an environment run. The seed of an episode decides which one.
+/// The scenarios of the episodes of an environment. The seed of an episode decides which scenario it has.
 #[derive(Debug, Clone)]
 pub enum Scenarios {
-    /// One of these, each as likely as the others. They have been checked.
+    /// A list of scenarios, which have been checked; all are equally likely.
     OneOf(Vec<Arc<Scenario>>),
-    /// A text, as a scenario file has it, with some keys drawn.
+    /// The text of a scenario file, with some keys drawn.
     Text {
         /// The name of the file in errors; files that the text names are looked for in its folder.
         name: String,
-        /// The text.
+        /// The text of the file.
         text: String,
         /// Other values of keys, in every episode.
         sets: Vec<Set>,
-        /// What is drawn.
+        /// The keys that are drawn.
         drawn: Vec<Drawn>,
     },
 }
 
 impl From<Scenario> for Scenarios {
-    /// Always this one, which has been checked.
+    /// Returns a list of one scenario, which has been checked.
     fn from(scenario: Scenario) -> Self {
         Scenarios::OneOf(vec![Arc::new(scenario)])
     }
@@ -43,20 +43,20 @@ pub struct Drawn {
     pub least: String,
     /// The largest value, with a unit of the same kind.
     pub most: String,
-    /// How values are distributed between them.
+    /// The distribution of values between these two.
     pub scale: Scale,
 }
 
-/// How values are distributed in their range.
+/// The distribution of values in their range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Each value is as likely as any other.
+    /// A uniform distribution.
     Uniform,
-    /// Each order of magnitude is as likely as any other. The least value is above 0.
+    /// A distribution with equal probability for each order of magnitude. The least value is above 0.
     Logarithmic,
 }
 
-/// Apart from the random numbers of the simulation, which come from the same seed.
+/// Constant that separates these random numbers from those of the simulation, which come from the same seed.
 const DRAWS: u64 = 0x6779_6d00_6472_6177;
 
 /// [`Scenarios`] whose ranges have been read.
@@ -66,18 +66,18 @@ pub(crate) enum Source {
     Text { name: String, text: String, sets: Vec<Set>, ranges: Vec<Range> },
 }
 
-/// Why an episode has no scenario.
+/// The reason why an episode has no scenario.
 pub(crate) enum Unusable {
     /// A list is empty.
     Empty,
-    /// What was drawn is not valid.
+    /// The drawn scenario is not valid.
     Invalid(Box<Invalid>),
-    /// It is not one for this environment: a sentence.
+    /// The drawn scenario cannot be used for this environment: a sentence.
     Unfit(String),
 }
 
 impl Unusable {
-    /// As an error in the episode of this seed.
+    /// Returns the error in the episode of this seed.
     pub(crate) fn error(self, environment: usize, seed: u64) -> Error {
         match self {
             Unusable::Empty => Error::NoScenario { environment },
@@ -86,7 +86,7 @@ impl Unusable {
         }
     }
 
-    /// As a sentence.
+    /// Returns the reason as a sentence.
     pub(crate) fn reason(self) -> String {
         match self {
             Unusable::Empty => "there is no scenario".to_owned(),
@@ -111,7 +111,7 @@ impl Source {
         })
     }
 
-    /// The scenario of this seed.
+    /// Returns the scenario of this seed.
     pub(crate) fn draw(&self, seed: u64) -> Result<Scenario, Unusable> {
         let mut random = Random::new(seed ^ DRAWS);
         let scenario = match self {
@@ -127,7 +127,7 @@ impl Source {
         Ok(Scenario { seed, ..scenario })
     }
 
-    /// Whether the other one draws the same scenarios from the same seeds.
+    /// Does `other` draw equal scenarios from equal seeds?
     pub(crate) fn draws_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Source::OneOf(list), Source::OneOf(others)) => {
@@ -151,8 +151,8 @@ impl Source {
         }
     }
 
-    /// A scenario that can come up and is likely to be wrong if any is, and what is special in it: one of the
-    /// list, or one whose values are at the ends of their ranges.
+    /// Returns an extreme: a possible scenario that is likely to be wrong if any is, and its peculiarity. It
+    /// is a scenario of the list, or one whose values are at the ends of their ranges.
     pub(crate) fn extreme(&self, number: usize) -> (String, Result<Scenario, Unusable>) {
         match self {
             Source::OneOf(list) => {
@@ -171,11 +171,11 @@ impl Source {
     }
 }
 
-/// Of this many ranges all corners are extremes: 64.
+/// Most ranges of which all corners are extremes: 6 have 64 corners.
 const CORNERS_OF: usize = 6;
 
-/// Whether an extreme has the largest value of a range: of all corners, by the bits of its number; else all
-/// ranges are at the same end, but from the third extreme on one of them, in turn.
+/// Does an extreme have the largest value of a range? If all corners are extremes, the bits of its number say
+/// so; else all ranges are at one end, but from the third extreme on one range, in turn, is at the other end.
 fn is_at_most(number: usize, range: usize, is_corner: bool) -> bool {
     if is_corner {
         return number >> range & 1 == 1;
@@ -184,13 +184,13 @@ fn is_at_most(number: usize, range: usize, is_corner: bool) -> bool {
     (number % 2 == 1) != is_alone
 }
 
-/// The scenario of a text with these values.
+/// Reads the scenario of a text with these values.
 fn read(name: &str, text: &str, sets: &[Set], drawn: Vec<Set>) -> Result<Scenario, Unusable> {
     let sets: Vec<Set> = sets.iter().cloned().chain(drawn).collect();
     parse(name, text, &sets, Target::Simulator).map_err(|invalid| Unusable::Invalid(Box::new(invalid)))
 }
 
-/// What the numbers of a range count, which is how they are written.
+/// The unit of the numbers of a range, which decides how they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Integer,
@@ -240,7 +240,7 @@ impl Range {
         Ok(Range { key: key.clone(), unit: least_unit, least, most, scale: *scale })
     }
 
-    /// Its largest or its least value.
+    /// Returns the range's largest or least value.
     fn end(&self, is_most: bool) -> Set {
         Set::new(self.key.as_str(), self.unit.show(if is_most { self.most } else { self.least }))
     }
@@ -261,7 +261,7 @@ impl Range {
     }
 }
 
-/// The kind of the key that a [`Set`] with this name changes.
+/// Returns the kind of the key that a [`Set`] with this name changes.
 fn kind(key: &str) -> Option<Kind> {
     let (section, name) = match key.split_once('.') {
         None => (Section::Top, key),

@@ -1,26 +1,27 @@
-//! Ending early what takes long.
+//! Early end of long calls.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Asked now and then, in the thread of the caller, whether to end early what it has called.
+/// A function that is called at intervals in the thread of the caller and returns whether to end the call
+/// early.
 pub type Stop<'a> = &'a mut (dyn FnMut() -> bool + Send);
 
-/// How often [`Stop`] is asked: a person waits for less than they notice, and the steps of thousands of
-/// environments are over before it.
+/// Time between two calls of [`Stop`]: too short for a user to notice, and the steps of thousands of
+/// environments are over before.
 pub(crate) const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// What a thread that simulates looks at.
+/// The check that a simulating thread makes for an early end.
 pub(crate) enum Watch<'a, 'stop> {
-    /// The caller's thread waits, and asks meanwhile.
+    /// A flag: the caller's thread waits, and calls [`Stop`] meanwhile.
     Flag(&'a AtomicBool),
-    /// The caller's thread simulates.
+    /// A clock: the caller's thread simulates.
     Clock {
-        /// Asked.
+        /// The function to call.
         stop: Stop<'stop>,
-        /// When it was asked, or the call began.
+        /// Time of its last call, or of the begin.
         asked: Instant,
-        /// What it has answered.
+        /// Its last answer.
         stops: bool,
     },
 }
@@ -30,7 +31,7 @@ impl<'stop> Watch<'_, 'stop> {
         Watch::Clock { stop, asked: Instant::now(), stops: false }
     }
 
-    /// Whether to end now.
+    /// Is the call to end now?
     pub(crate) fn stops(&mut self) -> bool {
         match self {
             Watch::Flag(flag) => flag.load(Ordering::Relaxed),

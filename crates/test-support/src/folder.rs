@@ -26,23 +26,23 @@ rtt = "60ms"
 start = "500ms"
 "#;
 
-/// A folder for one test. It goes away when it is dropped.
+/// A folder for one test. It is removed when it is dropped.
 ///
 /// Its methods panic when the file system refuses.
 pub struct Folder(TempDir);
 
 impl Folder {
-    /// An empty one.
+    /// Returns an empty folder.
     pub fn create() -> Folder {
         Folder(tempfile::Builder::new().prefix("fairpace-test-").tempdir().expect("a temporary folder"))
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// The path of a file in it, as an argument.
+    /// Returns the path of a file in the folder, as an argument.
     pub fn file(&self, name: &str) -> String {
         self.path().join(name).to_str().expect("temporary paths are UTF-8").to_owned()
     }
@@ -54,13 +54,13 @@ impl Folder {
         path
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     pub fn read(&self, name: &str) -> String {
         let path = self.path().join(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// The names of all files and folders in it, hidden ones too, in order.
+    /// Returns the names of all files and folders in the folder, also hidden ones, in order.
     pub fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).expect("the folder exists");
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();

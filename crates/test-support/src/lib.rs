@@ -1,7 +1,7 @@
-//! Internal: only Fairpace's own crates use it. What the tests of several crates share: skipping aloud, one
-//! test at a time, and random numbers from a seed.
+//! Internal: only Fairpace's own crates use it. Helpers for tests of several crates: skipping with a message,
+//! one test at a time, and random numbers from a seed.
 //!
-//! Without features it has no dependencies, and it knows no crate of the workspace, so that every crate can
+//! Without features it has no dependencies, and it uses no crate of the workspace, so that every crate can
 //! use it in its tests. Helpers that only one crate needs (scripts of ACKs, made-up runs, a place to run the
 //! program in) are in that crate's `tests/all/support`.
 
@@ -18,10 +18,10 @@ pub use program::is_in_program;
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// With the value 1 in the environment, a test that would be skipped fails: CI has a kernel.
+/// Environment variable: with the value 1, a test that would be skipped fails, as in CI, which has a kernel.
 pub const REQUIRE_KERNEL: &str = "FAIRPACE_REQUIRE_KERNEL";
 
-/// Reports that the running test is skipped, and why.
+/// Reports that the running test is skipped, and the reason.
 ///
 /// # Panics
 /// The environment requires a kernel: see [`REQUIRE_KERNEL`].
@@ -46,18 +46,18 @@ pub fn exclusive() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): the
-/// same numbers from the same seed.
+/// Random numbers by SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+/// OOPSLA 2014): equal seeds give equal numbers.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of a seed.
+    /// Returns the generator of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -66,13 +66,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 on, less than 1.
+    /// Returns a number from 0 on, less than 1.
     pub fn unit(&mut self) -> f64 {
         // the mantissa of an f64 has 53 bits
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// From `least` to `most`, both included.
+    /// Returns a number from `least` to `most`, both included.
     pub fn between(&mut self, least: u32, most: u32) -> u32 {
         least + (self.bits() % (u64::from(most - least) + 1)) as u32
     }
@@ -82,7 +82,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// The first numbers of the reference implementation for the seed 1234567.
+    /// Compares with the first numbers of the reference implementation for the seed 1234567.
     #[test]
     fn random_bits_are_those_of_splitmix64() {
         let mut random = Random::new(1_234_567);

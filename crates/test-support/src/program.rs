@@ -1,11 +1,11 @@
-//! What is in a program that was built.
+//! The contents of a program that was built.
 
 use std::path::Path;
 
-/// The type of a segment that is loaded (ELF specification, `PT_LOAD`).
+/// The type of a loaded segment (ELF specification, `PT_LOAD`).
 const LOADED: u32 = 1;
 
-/// Whether a program of this machine (ELF, 64 bits) has this text in what it loads. Names and lines for
+/// Does a program of this machine (ELF, 64 bits) have this text in its loaded segments? Names and lines for
 /// debuggers are not loaded; a release has none of them.
 ///
 /// # Panics
