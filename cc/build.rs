@@ -1,15 +1,15 @@
-//! Compiles every algorithm of algorithms.def, as one translation unit, for the machine that Rust targets.
+//! Compiles all algorithms of algorithms.def, as one translation unit, for the machine that Rust targets.
 //!
-//! The build script of a crate that depends on this one finds the C sources by `DEP_FAIRPACE_CC_INCLUDE`,
-//! the folder that holds `algorithms.def`, the headers of the algorithms, `contract/`, `lib/` and `bpf/`.
+//! The build script of a crate that depends on this one finds the C sources by `DEP_FAIRPACE_CC_INCLUDE`, the
+//! folder that holds `algorithms.def`, the headers of the algorithms, `contract/`, `lib/` and `bpf/`.
 
 use std::path::{Path, PathBuf};
 
-/// Bytes that a flow's state may take; C checks each algorithm against it, Rust reserves as much per flow.
+/// Most bytes of a flow's state; C checks each algorithm against this size, Rust reserves as much per flow.
 const STATE_BYTES: usize = 768;
-/// Bytes of the ring in which the kernel's host remembers sends (cc/lib/sends.h); checked in C likewise.
+/// Size of the ring in which the kernel's host remembers sends, bytes (cc/lib/sends.h); checked in C, too.
 const SENDS_BYTES: usize = 3088;
-/// Parameters that an algorithm may declare; checked in C likewise.
+/// Most parameters that an algorithm may declare; checked in C, too.
 const MAX_PARAMETERS: usize = 64;
 
 fn main() {
@@ -54,7 +54,7 @@ fn main() {
     build.compile("fairpace_cc");
 }
 
-/// What the object is made of. Folders stand for all files in them; tests and the Rust sources are not
+/// Returns the sources of the object. Folders stand for all files in them; tests and the Rust sources are not
 /// listed, so that a change to them does not compile the C again.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let list = root.join("algorithms.def");
@@ -65,7 +65,7 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     sources
 }
 
-/// NAME.h for each `CC_ALGORITHM(NAME, ...` line.
+/// Returns NAME.h for each `CC_ALGORITHM(NAME, ...` line.
 fn headers(list: &Path) -> Vec<PathBuf> {
     let text = std::fs::read_to_string(list).unwrap_or_else(|e| panic!("{}: {e}", list.display()));
     let names = text.lines().filter_map(|line| line.strip_prefix("CC_ALGORITHM(")?.split(',').next());

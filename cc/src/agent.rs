@@ -1,5 +1,5 @@
-//! What the environment of a flow with the algorithm `agent` reads and hands in: `lib/monitor.h` and
-//! `lib/action.h`.
+//! The interface of the algorithm `agent` to its environment, which reads statistics and hands in actions:
+//! `lib/monitor.h` and `lib/action.h`.
 
 #![allow(non_snake_case)] // names of the contract, as in contract.rs
 
@@ -13,48 +13,48 @@ use crate::interval::Interval;
 /// The algorithm whose rate and cwnd are set from outside, if the list has it.
 static AGENT: LazyLock<Option<Algorithm>> = LazyLock::new(|| Algorithm::all().find(|a| a.name() == "agent"));
 
-/// What a flow with the algorithm `agent` does from the first ACK after this monitor interval on.
+/// An action: what a flow with the algorithm `agent` does from the first ACK after this monitor interval on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Action {
     /// A pacing rate, in bytes of payload per second, and a cwnd.
     Absolute {
-        /// From [`Action::LEAST_BPS`] to [`Action::MOST_BPS`].
+        /// Pacing rate, from [`Action::LEAST_BPS`] to [`Action::MOST_BPS`].
         pacing_rate_Bps: u32,
-        /// From 1 to [`Action::MOST_CWND_PKTS`].
+        /// Congestion window, from 1 to [`Action::MOST_CWND_PKTS`].
         cwnd_pkts: u32,
     },
-    /// The pacing rate times 2^a, with a from -1 to 1. cwnd is `cwnd_gain` x rate x smoothed RTT.
+    /// A factor 2^a on the pacing rate, with a from -1 to 1. cwnd is `cwnd_gain` x rate x smoothed RTT.
     Factor {
         /// The exponent a, rounded to 16 binary places.
         exponent: f32,
     },
 }
 
-/// Why an action was not taken.
+/// The reason why an action was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum ActionError {
     /// Another algorithm controls the flow.
     #[error("{0} controls this flow; only `agent` takes actions")]
     NotAnAgent(Algorithm),
-    /// The pacing rate, in bytes per second.
+    /// The pacing rate, in bytes per second, is out of its range.
     #[error("the pacing rate is {0} B/s; it is from {least} to {most}", least = Action::LEAST_BPS,
         most = Action::MOST_BPS)]
     Rate(u32),
-    /// cwnd.
+    /// The cwnd is out of its range.
     #[error("cwnd is {0} packets; it is from 1 to {most}", most = Action::MOST_CWND_PKTS)]
     Cwnd(u32),
-    /// The exponent of the factor.
+    /// The exponent of the factor is out of its range.
     #[error("the exponent is {0}; it is from -1 to 1")]
     Exponent(f32),
 }
 
-/// What a policy of `lib/policy.h` sees (`CC_FEATURES`).
+/// Number of features that a policy of `lib/policy.h` sees (`CC_FEATURES`).
 pub const FEATURES: usize = 7;
 
 // Values of `enum cc_action_form`.
 pub(crate) const ABSOLUTE: u32 = 1;
 pub(crate) const FACTOR: u32 = 2;
-/// An exponent of 1 (`CC_EXPONENT_UNIT`).
+/// Raw number of an exponent of 1 (`CC_EXPONENT_UNIT`).
 pub(crate) const EXPONENT_UNIT: i32 = 1 << 16;
 
 impl Action {
@@ -87,7 +87,7 @@ impl Action {
 }
 
 impl Algorithm {
-    /// Is it `agent`, whose pacing rate and cwnd are set from outside?
+    /// Is the algorithm `agent`, whose pacing rate and cwnd are set from outside?
     #[must_use]
     pub fn is_agent(self) -> bool {
         *AGENT == Some(self)
@@ -95,8 +95,9 @@ impl Algorithm {
 }
 
 impl Controller {
-    /// The statistics of the monitor interval of an `agent` that ends at `now_us`, when all ACKs before have
-    /// been processed; in the middle of an interval, of what there is of it. `None`: another algorithm.
+    /// Returns the statistics of the monitor interval of an `agent` that ends at `now_us`, when all ACKs
+    /// before have been processed; in the middle of an interval, of the part that has passed. `None`: another
+    /// algorithm.
     #[must_use]
     pub fn interval(&self, now_us: u64) -> Option<Interval> {
         if !self.algorithm().is_agent() {
@@ -108,7 +109,8 @@ impl Controller {
         Some(interval)
     }
 
-    /// What a policy of `lib/policy.h` sees of this interval, in 1/1024. `None`: another algorithm.
+    /// Returns the features of this interval that a policy of `lib/policy.h` sees, in 1/1024. `None`: another
+    /// algorithm.
     #[must_use]
     pub fn features(&self, interval: &Interval) -> Option<[i32; FEATURES]> {
         if !self.algorithm().is_agent() {
@@ -123,8 +125,8 @@ impl Controller {
         Some(features)
     }
 
-    /// Hands in an action. It is in force from the first ACK after this monitor interval on, and replaces one
-    /// that is not in force yet.
+    /// Hands in an action. It is in force from the first ACK after this monitor interval on, and replaces an
+    /// earlier action that is not in force yet.
     ///
     /// # Errors
     /// A value is out of its range, or another algorithm controls the flow. Nothing is changed then.

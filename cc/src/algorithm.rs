@@ -12,24 +12,24 @@ use crate::ffi;
 use crate::names::nearest;
 use crate::value::Unit;
 
-/// How host and algorithm share the control of cwnd: `enum cc_kind`.
+/// The division of the control of cwnd between host and algorithm: `enum cc_kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `on_ack` runs on every ACK and alone sets cwnd (Linux: `cong_control`).
+    /// The algorithm alone sets cwnd: `on_ack` runs on every ACK (Linux: `cong_control`).
     OwnsCwnd,
     /// The host reduces cwnd towards ssthresh (PRR) and calls `on_ack` only for growth (Linux: `cong_avoid`);
-    /// [`Event::Sample`](crate::Event::Sample) comes before it, on every ACK.
+    /// [`Event::Sample`](crate::Event::Sample) comes before `on_ack`, on every ACK.
     GrowsCwnd,
 }
 
 /// A tunable parameter of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name in scenarios and on the command line.
+    /// Name of the parameter in scenarios and on the command line.
     pub name: &'static str,
-    /// Its name in C, which ends with its unit: `alpha_us` for `alpha`.
+    /// Name of the parameter in C, which ends with its unit: `alpha_us` for `alpha`.
     pub c_name: &'static str,
-    /// What the number counts, which is how users write it.
+    /// Unit of the raw number, which decides how users write it.
     pub unit: Unit,
     /// The default, a raw number.
     pub default: u32,
@@ -37,16 +37,16 @@ pub struct Parameter {
     pub least: u32,
     /// The largest raw number allowed.
     pub most: u32,
-    /// What it does, in a few words.
+    /// Effect of the parameter, in a few words.
     pub meaning: &'static str,
-    /// Why this default and this range.
+    /// Reason for this default and this range.
     pub reason: &'static str,
 }
 
 /// A preset: the code of an algorithm with other defaults under a name of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// The algorithm whose code it uses.
+    /// Name of the algorithm whose code the preset uses.
     pub algorithm: &'static str,
     /// The defaults that differ, as `parameter=value` separated by spaces.
     pub settings: &'static str,
@@ -75,7 +75,7 @@ static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     ffi::algorithms().iter().map(entry).collect()
 });
 
-/// A row of a table in C; `None`: a parameter has an unknown unit.
+/// Returns a row of a table in C; `None`: a parameter has an unknown unit.
 pub(crate) fn entry_of(row: &'static ffi::Algorithm) -> Option<Entry> {
     let name = ffi::text(row.name);
     let preset = Preset { algorithm: ffi::text(row.algorithm), settings: ffi::text(row.settings) };
@@ -121,8 +121,8 @@ fn set_default(parameters: &mut [Parameter], setting: &str) -> Option<()> {
     Some(())
 }
 
-/// The name of a parameter for users, who write the unit with the value: "alpha" for `alpha_us`, "rate" for
-/// `rate_Bps`.
+/// Returns the name of a parameter for users, who write the unit with the value: "alpha" for `alpha_us`,
+/// "rate" for `rate_Bps`.
 fn spoken(name: &'static str) -> &'static str {
     name.strip_suffix("_us").or_else(|| name.strip_suffix("_Bps")).unwrap_or(name)
 }
@@ -131,19 +131,19 @@ fn spoken(name: &'static str) -> &'static str {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Algorithm(u32);
 
-/// No algorithm has this name.
+/// Error: no algorithm has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {} \"{name}\"{}; known: {}", noun(.name), did_you_mean(.nearest), .known.join(", "))]
 pub struct UnknownAlgorithm {
     /// The unknown name.
     pub name: String,
-    /// The known name that is spelled most like it, if any comes close.
+    /// The known name with the most similar spelling, if there is a similar one.
     pub nearest: Option<&'static str>,
     /// All known names.
     pub known: Vec<&'static str>,
 }
 
-/// A path is the header of an algorithm.
+/// Returns a noun for the name: a path is the header of an algorithm.
 fn noun(name: &str) -> &'static str {
     if name.ends_with(".h") { "file" } else { "algorithm" }
 }
@@ -153,13 +153,13 @@ pub(crate) fn did_you_mean(nearest: &Option<&'static str>) -> String {
 }
 
 impl Algorithm {
-    /// All algorithms, in the order of `algorithms.def`.
+    /// Returns all algorithms, in the order of `algorithms.def`.
     pub fn all() -> impl ExactSizeIterator<Item = Algorithm> {
         (0..TABLE.len() as u32).map(Algorithm)
     }
 
-    /// The algorithm of this name, e.g. `bbr1`. A loaded header has two: that of its file without the end,
-    /// and the path as the user wrote it.
+    /// Returns the algorithm called `name`, e.g. `bbr1`. A loaded header has two names: that of its file
+    /// without the end, and the path as the user wrote it.
     ///
     /// # Errors
     /// No algorithm has this name; the error lists all names and the most similar one.
@@ -175,53 +175,53 @@ impl Algorithm {
         })
     }
 
-    /// Its name: that of its header, or of its preset.
+    /// The algorithm's name: the name of its header, or of its preset.
     pub fn name(self) -> &'static str {
         self.entry().name
     }
 
-    /// Its name in the kernel: `fp_` and its name, which differs from every name in Linux.
+    /// The algorithm's name in the kernel: `fp_` and its name, which differs from every name in Linux.
     pub fn kernel_name(self) -> &'static str {
         &self.entry().kernel_name
     }
 
-    /// What it is, in one line.
+    /// The algorithm's title, in one line.
     pub fn title(self) -> &'static str {
         self.entry().title
     }
 
-    /// Its publication.
+    /// The algorithm's publication.
     pub fn source(self) -> &'static str {
         self.entry().source
     }
 
-    /// How host and algorithm share the control of cwnd.
+    /// The division of the control of cwnd between host and algorithm.
     pub fn kind(self) -> Kind {
         self.entry().kind
     }
 
-    /// What the bounds of its decisions depend on.
+    /// The properties of the algorithm that the bounds of its decisions depend on.
     pub fn bounds(self) -> Bounds {
         self.entry().bounds
     }
 
-    /// Whether it needs, for each packet, what was in flight when it was sent, and an event for each loss
-    /// (`CC_TRACKS_SENDS`).
+    /// Does the algorithm need, for each packet, the packets in flight when it was sent, and an event for
+    /// each loss (`CC_TRACKS_SENDS`)?
     pub fn tracks_sends(self) -> bool {
         self.entry().tracks_sends
     }
 
-    /// The preset that it is; `None` for an algorithm with code of its own.
+    /// The preset; `None` for an algorithm with code of its own.
     pub fn preset(self) -> Option<Preset> {
         self.entry().preset
     }
 
-    /// Its parameters, in the order of `struct NAME_params`.
+    /// The algorithm's parameters, in the order of `struct NAME_params`.
     pub fn parameters(self) -> &'static [Parameter] {
         &self.entry().parameters
     }
 
-    /// Bytes of `struct NAME`, the state of one flow.
+    /// Size of `struct NAME`, the state of a flow, bytes.
     pub fn state_bytes(self) -> usize {
         self.entry().state_bytes
     }
@@ -239,45 +239,46 @@ impl Algorithm {
     }
 }
 
-/// Headers that this process can load.
+/// Most headers that this process can load.
 #[cfg(feature = "plugin")]
 pub(crate) const MOST_LOADED: usize = 64;
-/// Numbers from here on are those of loaded headers.
+/// The least number of a loaded header.
 #[cfg(feature = "plugin")]
 pub(crate) const FIRST_LOADED: u32 = 1 << 31;
 
-/// Headers that were loaded at run time, in this order. None is ever removed.
+/// Headers that were loaded at run time, in this order. No header is ever removed.
 #[cfg(feature = "plugin")]
 static LOADED: [OnceLock<(Entry, Origin)>; MOST_LOADED] = [const { OnceLock::new() }; MOST_LOADED];
 
-/// Where an algorithm that was loaded at run time comes from.
+/// The origin of an algorithm that was loaded at run time.
 #[cfg(feature = "plugin")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The header, where it can be found again.
+    /// Path of the header, where it can be found again.
     pub header: PathBuf,
-    /// The header as the user wrote it, in one way or several: [`Algorithm::by_name`] takes each for the
-    /// name.
+    /// Paths of the header as the user wrote it, in one way or several: [`Algorithm::by_name`] accepts each
+    /// as the name.
     pub written: Vec<String>,
-    /// A hash of all that it was compiled from.
+    /// A hash of all files that the algorithm was compiled from.
     pub digest: String,
 }
 
 #[cfg(feature = "plugin")]
 impl Algorithm {
-    /// The header of an algorithm that was loaded at run time; `None` for those of `algorithms.def`.
+    /// The header of an algorithm that was loaded at run time; `None` for algorithms of `algorithms.def`.
     pub fn header(self) -> Option<&'static Path> {
         self.of_loaded().map(|(_, origin)| origin.header.as_path())
     }
 
-    /// What brings it back in another process: the header as the user wrote it, or the name of a listed one.
+    /// The text that gives the algorithm in another process: the header as the user wrote it, or the name of
+    /// a listed algorithm.
     pub fn written(self) -> &'static str {
         let first = self.of_loaded().and_then(|(_, origin)| origin.written.first());
         first.map_or_else(|| self.name(), String::as_str)
     }
 
-    /// A hash of what a loaded algorithm was compiled from; `None` for those of `algorithms.def`, which the
-    /// program's commit identifies.
+    /// A hash of the files that a loaded algorithm was compiled from; `None` for algorithms of
+    /// `algorithms.def`, which the program's commit identifies.
     pub fn digest(self) -> Option<&'static str> {
         self.of_loaded().map(|(_, origin)| origin.digest.as_str())
     }
@@ -287,7 +288,7 @@ impl Algorithm {
         (FIRST_LOADED..).zip(&LOADED).map_while(is_there)
     }
 
-    /// Adds one to the loaded ones; `None`: there are too many.
+    /// Adds a loaded algorithm; `None`: there are too many.
     pub(crate) fn add(entry: Entry, origin: Origin) -> Option<Algorithm> {
         let (number, place) = (FIRST_LOADED..).zip(&LOADED).find(|(_, place)| place.get().is_none())?;
         place.set((entry, origin)).ok()?;

@@ -1,19 +1,19 @@
-//! The bounds of decisions, and how often one was outside of them: `lib/clamp.h`.
+//! The bounds of decisions, and counts of decisions outside them: `lib/clamp.h`.
 
 use crate::contract::{Decision, Event, INFINITE, View};
 use crate::ffi;
 
-/// `CC_MOST_TCP_CWND_PKTS`.
+/// The largest cwnd of TCP: `CC_MOST_TCP_CWND_PKTS`.
 pub(crate) const MOST_TCP_CWND_PKTS: u32 = 1 << 24;
-/// `CC_FLOOR_MOST_BPS`: no floor of the pacing rate is higher.
+/// The highest floor of the pacing rate: `CC_FLOOR_MOST_BPS`.
 pub(crate) const FLOOR_MOST_BPS: u64 = 2 * 65_536 * 1_000_000 / 200_000;
 
-/// What the bounds of a decision depend on, beside the view: a set of `enum cc_bounds`.
+/// The properties that the bounds of a decision depend on, beside the view: a set of `enum cc_bounds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bounds(u32);
 
 impl Bounds {
-    /// [`Kind::GrowsCwnd`](crate::Kind): the host reduces cwnd to ssthresh.
+    /// The algorithm is of [`Kind::GrowsCwnd`](crate::Kind): the host reduces cwnd to ssthresh.
     pub const GROWS: Bounds = Bounds(1);
     /// The algorithm may pace below a packet per RTT on purpose.
     pub const SLOW: Bounds = Bounds(2);
@@ -22,19 +22,19 @@ impl Bounds {
     /// The decision is on [`Event::Restart`].
     pub const RESTARTS: Bounds = Bounds(8);
 
-    /// As C has them; bits that it does not have mean nothing.
+    /// Returns the set with these bits of C; bits that C does not have mean nothing.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Bounds {
         Bounds(bits)
     }
 
-    /// As C has them.
+    /// The bits of the set in C.
     #[must_use]
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// What an event adds to those of an algorithm.
+    /// Returns the properties that an event adds to those of an algorithm.
     #[must_use]
     pub const fn of_event(event: Event) -> Bounds {
         match event {
@@ -44,8 +44,8 @@ impl Bounds {
         }
     }
 
-    /// Keeps a decision within its bounds, and returns what was outside. [`Controller`](crate::Controller)
-    /// does this by itself.
+    /// Keeps a decision within its bounds, and returns the fields that were outside.
+    /// [`Controller`](crate::Controller) does this by itself.
     pub fn clamp(self, view: &View, decision: &mut Decision) -> Clamps {
         // SAFETY: both are valid, and do not overlap.
         Clamps::of_bits(unsafe { ffi::cc_native_clamp(view, decision, self.0) })
@@ -61,11 +61,11 @@ impl std::ops::BitOr for Bounds {
 }
 
 impl Decision {
-    /// Whether it is within the bounds of all algorithms, but for an ssthresh to which the host reduces cwnd:
-    /// nearly every one is. It spares the call of C on every ACK.
+    /// Is the decision within the bounds of all algorithms, but for an ssthresh to which the host reduces
+    /// cwnd? Nearly every decision is. This check saves a call of C on every ACK.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        /// One packet, in the upper half of the test below.
+        /// One packet, in the upper half of the test in `is_plain`.
         const ONE: u64 = 1 << 32;
         // the least burst is one packet or two, and no application-limited period begins: one test of two
         // fields
@@ -78,18 +78,19 @@ impl Decision {
 }
 
 /// Counts of decisions that the host had to change, by field: each is a defect of the algorithm, which no
-/// listed one has. See `lib/clamp.h` for the bounds and what they prevent.
+/// listed algorithm has. `lib/clamp.h` explains the bounds and what they prevent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Clamps {
-    /// cwnd was 0, or above 2^24 packets.
+    /// Number of decisions with a cwnd of 0, or above 2^24 packets.
     pub cwnd: u64,
-    /// ssthresh was below 2 packets or no number of the contract, or above the cwnd that it should reduce.
+    /// Number of decisions with an ssthresh below 2 packets, outside the numbers of the contract, or above
+    /// the cwnd that it should reduce.
     pub ssthresh: u64,
-    /// The pacing rate would have stopped the connection for more than 1.5 RTTs and 200 ms.
+    /// Number of pacing rates that would have stopped the connection for more than 1.5 RTTs and 200 ms.
     pub pacing_rate: u64,
-    /// The smallest burst was neither 1 nor 2 packets.
+    /// Number of decisions with a smallest burst of neither 1 nor 2 packets.
     pub min_burst: u64,
-    /// The application-limited period would have outlasted the packets in flight.
+    /// Number of application-limited periods that would have outlasted the packets in flight.
     pub app_limited: u64,
 }
 
@@ -97,14 +98,14 @@ impl Clamps {
     /// The number of fields: `CC_CLAMP_COUNT`.
     pub const FIELDS: usize = 5;
 
-    /// The counts in the order of `enum cc_clamp`.
+    /// Returns the counts in the order of `enum cc_clamp`.
     #[must_use]
     pub const fn from_array(counts: [u64; Self::FIELDS]) -> Clamps {
         let [cwnd, ssthresh, pacing_rate, min_burst, app_limited] = counts;
         Clamps { cwnd, ssthresh, pacing_rate, min_burst, app_limited }
     }
 
-    /// The same with the name of each field.
+    /// Returns each count with the name of its field.
     #[must_use]
     pub const fn named(&self) -> [(&'static str, u64); Self::FIELDS] {
         [
@@ -122,7 +123,7 @@ impl Clamps {
         self.named().iter().map(|(_, count)| count).sum()
     }
 
-    /// What is shown to people: `cwnd 3 times, ssthresh 802 times`; empty if nothing was changed.
+    /// Returns a text for users: `cwnd 3 times, ssthresh 802 times`; empty if all counts are 0.
     #[must_use]
     pub fn sentence(&self) -> String {
         let counts = self.named().into_iter().filter(|(_, count)| *count > 0);
@@ -130,7 +131,7 @@ impl Clamps {
         counts.map(|(name, count)| format!("{name} {}", times(count))).collect::<Vec<_>>().join(", ")
     }
 
-    /// What one call of `cc_clamp` returns: bit n for field n of `enum cc_clamp`.
+    /// Returns the counts of a call of `cc_clamp`: bit n of its result is field n of `enum cc_clamp`.
     #[must_use]
     pub const fn of_bits(clamped: u32) -> Clamps {
         const fn bit(clamped: u32, place: u32) -> u64 {

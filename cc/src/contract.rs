@@ -5,11 +5,11 @@
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 
-/// No ssthresh; the value of Linux's `TCP_INFINITE_SSTHRESH`.
+/// The ssthresh that means no threshold; the value of Linux's `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE: u32 = 0x7fff_ffff;
-/// No pacing rate: not paced, or no limit.
+/// The pacing rate that means no rate: not paced, or no limit.
 pub const NO_RATE: u64 = u64::MAX;
-/// No RTT sample yet, in a field for an RTT.
+/// The value of a field for an RTT that means no sample yet.
 pub const NO_RTT: u32 = u32::MAX;
 /// The host's own smallest TSO burst, packets: Linux's tcp_min_tso_segs.
 pub const MIN_BURST_PKTS: u32 = 2;
@@ -18,16 +18,16 @@ pub const MIN_BURST_PKTS: u32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, NoUninit, CheckedBitPattern)]
 #[repr(u8)]
 pub enum CaState {
-    /// No sign of trouble.
+    /// Open: no sign of trouble.
     #[default]
     Open = 0,
-    /// Duplicate ACKs or SACKs, no packet marked lost.
+    /// Disorder: duplicate ACKs or SACKs, no packet marked lost.
     Disorder = 1,
-    /// Reducing cwnd after an ECN echo.
+    /// CWR: the host reduces cwnd after an ECN echo.
     Cwr = 2,
-    /// Fast recovery.
+    /// Recovery: fast recovery.
     Recovery = 3,
-    /// After a retransmission timeout.
+    /// Loss: after a retransmission timeout.
     Loss = 4,
 }
 
@@ -37,25 +37,26 @@ pub enum CaState {
 pub enum Event {
     /// An ACK arrived, in any recovery state; only for [`Kind::GrowsCwnd`](crate::Kind), before `on_ack`.
     Sample = 0,
-    /// An episode of loss or ECN begins: set ssthresh. The view's `ca_state` is still the old one.
+    /// An episode of loss or ECN begins: the algorithm sets ssthresh. The view's `ca_state` is still the old
+    /// one.
     Reduce = 1,
-    /// The recovery state is about to become the view's `ca_state`.
+    /// The recovery state is about to change to the view's `ca_state`.
     CaState = 2,
     /// The sender sends again with nothing in flight.
     Restart = 3,
-    /// The last reduction was spurious: set cwnd.
+    /// The last reduction was spurious: the algorithm sets cwnd.
     Undo = 4,
     /// Packets were marked lost, before `on_ack` of the same ACK; only for algorithms that track sends.
-    /// `losses_pkts` is their number; the `sample_` fields and `is_app_limited` describe the transmission
-    /// of the last of them, and `sample_lost_pkts` includes them.
+    /// `losses_pkts` is their number; the `sample_` fields and `is_app_limited` describe the transmission of
+    /// the last lost packet, and `sample_lost_pkts` includes these losses.
     Lost = 5,
-    /// A tail loss probe replaced a lost packet (RFC 8985 section 7.4), which marks no packet lost; only
-    /// for algorithms that track sends.
+    /// A tail loss probe replaced a lost packet (RFC 8985 section 7.4), without a packet that is marked lost;
+    /// only for algorithms that track sends.
     ProbeRepaired = 6,
 }
 
 impl Event {
-    /// All of them, in the order of their numbers.
+    /// All events, in the order of their numbers.
     pub const ALL: [Event; 7] = [
         Event::Sample,
         Event::Reduce,
@@ -69,15 +70,15 @@ impl Event {
 
 macro_rules! phases {
     ($($(#[$doc:meta])* $variant:ident = $c_name:literal,)*) => {
-        /// Phases as an observer sees them: one vocabulary for all algorithms.
+        /// Phases as an observer sees them: all algorithms use these names.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Phase { $($(#[$doc])* $variant,)* }
 
         impl Phase {
-            /// All of them, in the order of their numbers in C.
+            /// All phases, in the order of their numbers in C.
             pub const ALL: &[Phase] = &[$(Phase::$variant,)*];
 
-            /// The name in the contract, e.g. `PROBE_BW_UP`.
+            /// The phase's name in the contract, e.g. `PROBE_BW_UP`.
             pub fn name(self) -> &'static str {
                 match self { $(Phase::$variant => $c_name,)* }
             }
@@ -86,34 +87,35 @@ macro_rules! phases {
 }
 
 phases! {
-    /// Exponential search for the bottleneck bandwidth.
+    /// The flow searches exponentially for the bottleneck bandwidth.
     Startup = "STARTUP",
-    /// Removes the queue that the search built.
+    /// The flow removes the queue that the search built.
     Drain = "DRAIN",
-    /// Sends faster than the estimate, to find more bandwidth.
+    /// The flow sends faster than the estimate, to find more bandwidth.
     ProbeBwUp = "PROBE_BW_UP",
-    /// Sends slower, to drain what the probe queued.
+    /// The flow sends slower, to drain the queue of the probe.
     ProbeBwDown = "PROBE_BW_DOWN",
-    /// Sends at the estimate.
+    /// The flow sends at the estimate.
     ProbeBwCruise = "PROBE_BW_CRUISE",
-    /// Fills the pipe again before a probe.
+    /// The flow fills the pipe again before a probe.
     ProbeBwRefill = "PROBE_BW_REFILL",
-    /// Nearly empties the pipe to measure its RTT.
+    /// The flow nearly empties the pipe to measure its RTT.
     ProbeRtt = "PROBE_RTT",
-    /// Doubles cwnd each round.
+    /// The flow doubles cwnd each round.
     SlowStart = "SLOW_START",
-    /// Grows cwnd slowly.
+    /// The flow grows cwnd slowly.
     Avoidance = "AVOIDANCE",
-    /// A constant cwnd or pacing rate.
+    /// The flow has a constant cwnd or pacing rate.
     Fixed = "FIXED",
-    /// Slow start at a quarter of the growth, to confirm a sign of a queue (HyStart++, RFC 9406).
+    /// The flow is in slow start at a quarter of the growth, to confirm a sign of a queue (HyStart++, RFC
+    /// 9406).
     ConservativeSlowStart = "CONSERVATIVE_SLOW_START",
-    /// Follows the growth and the reductions of flows that fill the buffer (Copa, section 2.2).
+    /// The flow follows the growth and the reductions of flows that fill the buffer (Copa, section 2.2).
     Competitive = "COMPETITIVE",
 }
 
 impl Phase {
-    /// The phase with this number in C; `None`: there is none.
+    /// Returns the phase with this number in C; `None`: there is no such phase.
     pub fn from_number(number: u32) -> Option<Phase> {
         Phase::ALL.get(number as usize).copied()
     }
@@ -121,36 +123,36 @@ impl Phase {
 
 /// The state of the connection, which the host fills before it calls an algorithm: `struct cc_view`.
 ///
-/// The second part, from `is_app_limited` on, describes one ACK: it holds for `on_ack` and [`Event::Sample`];
-/// for other events call [`View::without_ack`].
+/// The second part, from `is_app_limited` on, describes an ACK: this part holds for `on_ack` and
+/// [`Event::Sample`]; for other events call [`View::without_ack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct View {
-    /// The host's clock; never goes back.
+    /// Time of the host's clock; never goes back.
     pub now_us: u64,
-    /// When `delivered_pkts` last grew, same clock.
+    /// Time when `delivered_pkts` last grew, by the host's clock.
     pub delivered_us: u64,
     /// Pacing rate in force; [`NO_RATE`]: none.
     pub pacing_rate_Bps: u64,
-    /// The application's limit; [`NO_RATE`]: none.
+    /// The application's limit of the pacing rate; [`NO_RATE`]: none.
     pub max_pacing_rate_Bps: u64,
     /// Payload of a full segment.
     pub mss_bytes: u32,
-    /// cwnd in force.
+    /// Congestion window in force.
     pub cwnd_pkts: u32,
-    /// cwnd before the last reduction by the host.
+    /// Congestion window before the last reduction by the host.
     pub prior_cwnd_pkts: u32,
     /// Slow start threshold in force; [`INFINITE`]: none.
     pub ssthresh_pkts: u32,
-    /// Sent and neither acknowledged nor marked lost.
+    /// Packets sent and neither acknowledged nor marked lost.
     pub inflight_pkts: u32,
-    /// Acknowledged or SACKed since the start; wraps.
+    /// Packets acknowledged or SACKed since the start; wraps.
     pub delivered_pkts: u32,
-    /// Marked lost since the start; wraps.
+    /// Packets marked lost since the start; wraps.
     pub lost_pkts: u32,
-    /// Delivered with a congestion mark (ECN CE) since the start; wraps.
+    /// Packets delivered with a congestion mark (ECN CE) since the start; wraps.
     pub delivered_ce_pkts: u32,
-    /// Maximum outstanding during the last cwnd of data.
+    /// Most packets outstanding during the last cwnd of data.
     pub max_inflight_pkts: u32,
     /// Oldest unacknowledged sequence number, bytes; wraps.
     pub snd_una: u32,
@@ -162,60 +164,60 @@ pub struct View {
     pub min_rtt_us: u32,
     /// Time from now to the next departure that the pacer has scheduled.
     pub departure_lead_us: u32,
-    /// Random bits, only for init, which seeds the generator of the flow with them.
+    /// Random bits for the start, with which the algorithm seeds the generator of the flow.
     pub random: u32,
     /// Recovery state.
     pub ca_state: CaState,
-    /// A TSO burst holds `pacing_rate >> pacing_shift` bytes; Linux: 10.
+    /// Shift of the pacing rate: a TSO burst holds `pacing_rate >> pacing_shift` bytes; Linux: 10.
     pub pacing_shift: u8,
-    /// The host paces this connection.
+    /// True if the host paces this connection.
     pub paced: bool,
-    /// cwnd stopped the sender during the last cwnd of data.
+    /// True if cwnd stopped the sender during the last cwnd of data.
     pub cwnd_limited: bool,
-    /// The application has no more data to send.
+    /// True if the application has no more data to send.
     pub app_limited: bool,
-    /// Both ends negotiated ECN.
+    /// True if both ends negotiated ECN.
     pub ecn: bool,
-    /// The sampled packet was sent in an application-limited period.
+    /// True if the sampled packet was sent in an application-limited period.
     pub is_app_limited: bool,
-    /// The receiver probably delayed this ACK.
+    /// True if the receiver probably delayed this ACK.
     pub is_ack_delayed: bool,
-    /// This ACK echoes congestion (ECN).
+    /// True if this ACK echoes congestion (ECN).
     pub is_ece: bool,
-    /// This ACK acknowledges a tail loss probe that was a retransmission.
+    /// True if this ACK acknowledges a tail loss probe that was a retransmission.
     pub is_probe_ack: bool,
     /// Keeps the layout free of holes.
     pub reserved: [u8; 2],
-    /// Delivered since the sampled packet was sent; -1: no valid sample.
+    /// Packets delivered since the sampled packet was sent; -1: no valid sample.
     pub sample_delivered_pkts: i32,
-    /// Time in which they were delivered; -1 or 0: no valid sample.
+    /// Time in which these packets were delivered; -1 or 0: no valid sample.
     pub sample_interval_us: i32,
     /// RTT of the newest packet acknowledged that was not retransmitted; -1: none.
     pub rtt_us: i32,
-    /// `delivered_pkts` when the sampled packet was sent.
+    /// Value of `delivered_pkts` when the sampled packet was sent.
     pub sample_prior_delivered_pkts: u32,
-    /// `inflight_pkts` before this ACK.
+    /// Value of `inflight_pkts` before this ACK.
     pub prior_inflight_pkts: u32,
-    /// Newly acknowledged or SACKed by this ACK.
+    /// Packets newly acknowledged or SACKed by this ACK.
     pub acked_pkts: u32,
-    /// Newly marked lost on this ACK.
+    /// Packets newly marked lost on this ACK.
     pub losses_pkts: u32,
-    /// `inflight_pkts` just after the sampled packet was sent, itself included; 0: unknown. This and the
-    /// following fields are only for algorithms that track sends; in [`Event::Lost`] they describe the lost
-    /// packet.
+    /// Value of `inflight_pkts` just after the sampled packet was sent, itself included; 0: unknown. This and
+    /// the following fields are only for algorithms that track sends; in [`Event::Lost`] they describe the
+    /// lost packet.
     pub sample_inflight_pkts: u32,
-    /// Marked lost since it was sent.
+    /// Packets marked lost since the sampled packet was sent.
     pub sample_lost_pkts: u32,
-    /// Delivered with a congestion mark since then.
+    /// Packets delivered with a congestion mark since the sampled packet was sent.
     pub sample_delivered_ce_pkts: u32,
-    /// Sequence number after its last byte.
+    /// Sequence number after the last byte of the sampled packet.
     pub sample_end_seq: u32,
     /// Keeps the layout free of holes.
     pub reserved_2: u32,
 }
 
 impl Default for View {
-    /// A connection at its first packet: Linux's initial window, no RTT sample, no limits.
+    /// Returns a connection at its first packet: Linux's initial window, no RTT sample, no limits.
     fn default() -> View {
         View {
             now_us: 0,
@@ -265,7 +267,7 @@ impl Default for View {
 }
 
 impl View {
-    /// The same connection without the part about one ACK, as events other than `Sample` expect it.
+    /// Returns the view without the part about an ACK, as events other than `Sample` expect it.
     #[must_use]
     pub fn without_ack(self) -> View {
         View {
@@ -293,7 +295,7 @@ impl View {
         bytemuck::bytes_of(self)
     }
 
-    /// The view with these bytes; `None` if the length, a boolean or the recovery state is invalid.
+    /// Returns the view with these bytes; `None` if the length, a boolean or the recovery state is invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<View> {
         bytemuck::checked::try_pod_read_unaligned(bytes).ok()
     }
@@ -304,23 +306,23 @@ impl View {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct Decision {
-    /// [`NO_RATE`]: do not pace.
+    /// Pacing rate; [`NO_RATE`]: the host does not pace.
     pub pacing_rate_Bps: u64,
-    /// At least 1.
+    /// Congestion window, at least 1.
     pub cwnd_pkts: u32,
-    /// [`INFINITE`]: none.
+    /// Slow start threshold; [`INFINITE`]: none.
     pub ssthresh_pkts: u32,
-    /// Not 0: samples are application-limited until `delivered_pkts` exceeds this.
+    /// Value of `delivered_pkts` up to which samples are application-limited; 0: no change.
     pub app_limited_until_pkts: u32,
-    /// A TSO burst has at least this many packets, if they wait and cwnd allows. Before the first decision:
+    /// Least packets of a TSO burst, if they wait and cwnd allows. Before the first decision:
     /// [`MIN_BURST_PKTS`].
     pub min_burst_pkts: u32,
 }
 
 impl Decision {
-    /// The values in force, with which each call starts. `min_burst_pkts` is not in the view: this is that of
-    /// a new connection; later keep that of your last decision,
-    /// `Decision { min_burst_pkts: last.min_burst_pkts, ..Decision::in_force(&view) }`.
+    /// Returns the values in force, with which each call starts. `min_burst_pkts` is not in the view: the
+    /// value here is that of a new connection; later keep the value of your last decision, `Decision {
+    /// min_burst_pkts: last.min_burst_pkts, ..Decision::in_force(&view) }`.
     pub fn in_force(view: &View) -> Decision {
         Decision {
             pacing_rate_Bps: view.pacing_rate_Bps,
@@ -336,22 +338,22 @@ impl Decision {
         bytemuck::bytes_of(self)
     }
 
-    /// The decision with these bytes; `None` if the length is wrong.
+    /// Returns the decision with these bytes; `None` if the length is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Option<Decision> {
         bytemuck::checked::try_pod_read_unaligned(bytes).ok()
     }
 }
 
-/// Estimates and phase of a flow: the same in a simulation trace and in a dump of live sockets.
+/// Estimates and phase of a flow, with equal meaning in a simulation trace and in a dump of live sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
     /// Estimated bottleneck bandwidth; 0: the algorithm estimates none.
     pub bw_Bps: u64,
     /// Estimated propagation RTT; `None`: the algorithm estimates none, or has no sample yet.
     pub min_rtt_us: Option<u32>,
-    /// 256 is 1.0; 0: the pacing rate does not follow from a gain.
+    /// Pacing gain, 256 is 1.0; 0: the pacing rate does not follow from a gain.
     pub pacing_gain_256: u32,
-    /// 256 is 1.0; 0: none.
+    /// cwnd gain, 256 is 1.0; 0: none.
     pub cwnd_gain_256: u32,
     /// The phase of the flow.
     pub phase: Phase,
@@ -368,7 +370,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::mem::{offset_of, size_of};
 
-    /// C's side: name to (offset or value, size of the field or 0).
+    /// Returns C's side: name to (offset or value, size of the field or 0).
     fn in_c() -> BTreeMap<&'static str, (usize, usize)> {
         let rows = ffi::layout::numbers().iter();
         rows.map(|n| (ffi::text(n.name), (n.value as usize, n.bytes as usize))).collect()

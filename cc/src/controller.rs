@@ -1,4 +1,4 @@
-//! One flow under the control of an algorithm.
+//! A flow under the control of an algorithm.
 
 use std::ffi::c_void;
 
@@ -8,7 +8,7 @@ use crate::contract::{Decision, Event, Observation, Phase, View};
 use crate::ffi;
 use crate::params::Params;
 
-/// Calls a function of the C: of a loaded library, whose table has one algorithm, or of this program.
+/// Calls a function of C: of a loaded library, whose table has one algorithm, or of this program.
 macro_rules! dispatch {
     ($id:ident, $function:ident, $entry:ident($($argument:expr),*), $native:ident) => {{
         #[cfg(feature = "plugin")]
@@ -26,25 +26,26 @@ macro_rules! dispatch {
 /// Length of a state in u64.
 const WORDS: usize = ffi::STATE_BYTES / 8;
 
-/// An algorithm with the state of one flow, stored inline: no heap, no pointer. A clone is an independent
-/// flow. Decisions are within their bounds, whatever the algorithm decided ([`Clamps`]).
+/// An algorithm with the state of a flow, stored inline: no heap, no pointer. A clone is an independent flow.
+/// Decisions are within their bounds, whatever the algorithm decided ([`Clamps`]).
 #[derive(Clone)]
 pub struct Controller {
     pub(crate) state: [u64; WORDS], // u64, since C requires an alignment of 8
     algorithm: Algorithm,
-    /// `None`: there were none. A box, as a host with many flows copies this.
+    /// Counts of decisions outside their bounds; `None`: there were none. A box, as a host with many flows
+    /// copies the controller.
     clamps: Option<Box<Clamps>>,
 }
 
-/// Bytes of the wrong length for the state of an algorithm.
+/// Error: bytes of the wrong length for the state of an algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the state of {algorithm} has {expected} bytes, not {found}")]
 pub struct StateSizeError {
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// Bytes of its state.
+    /// Size of the algorithm's state, bytes.
     pub expected: usize,
-    /// Bytes that were given.
+    /// Number of bytes that were given.
     pub found: usize,
 }
 
@@ -70,7 +71,7 @@ impl Controller {
         Controller { state: [0; WORDS], algorithm, clamps: None }
     }
 
-    /// A flow from the bytes of [`Controller::state_bytes`], or from those of a socket in the kernel.
+    /// Returns a flow with the state of [`Controller::state_bytes`], or of a socket in the kernel.
     ///
     /// # Errors
     /// The number of bytes is not that of the algorithm's state.
@@ -122,7 +123,7 @@ impl Controller {
         }
     }
 
-    /// Decisions of this flow that were outside of their bounds.
+    /// Decisions of this flow that were outside their bounds.
     pub fn clamps(&self) -> Clamps {
         self.clamps.as_deref().copied().unwrap_or_default()
     }
@@ -143,7 +144,7 @@ impl Controller {
         }
     }
 
-    /// The bytes of `struct NAME`.
+    /// The bytes of `struct NAME`, the flow's state.
     pub fn state_bytes(&self) -> &[u8] {
         &bytemuck::bytes_of(&self.state)[..self.algorithm.state_bytes()]
     }
@@ -154,8 +155,8 @@ impl Controller {
 }
 
 impl Algorithm {
-    /// The estimates and the phase in state bytes from elsewhere, for example from the storage of a kernel
-    /// socket.
+    /// Returns the estimates and the phase in state bytes of another origin, for example from the storage of
+    /// a kernel socket.
     ///
     /// # Errors
     /// The number of bytes is not that of the algorithm's state.

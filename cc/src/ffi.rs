@@ -9,13 +9,13 @@ use crate::interval::Interval;
 
 /// Bytes reserved for the state of a flow; a static assertion in C fails for an algorithm that needs more.
 pub(crate) const STATE_BYTES: usize = parse(env!("CC_NATIVE_STATE_BYTES"));
-/// Bytes of `struct cc_sends`; asserted in C.
+/// Size of `struct cc_sends`, bytes; asserted in C.
 pub(crate) const SENDS_BYTES: usize = parse(env!("CC_NATIVE_SENDS_BYTES"));
-/// Parameters that an algorithm may have; asserted in C.
+/// Most parameters that an algorithm may have; asserted in C.
 pub(crate) const MAX_PARAMETERS: usize = parse(env!("CC_NATIVE_MAX_PARAMETERS"));
 
-/// What `native/native.c` is compiled with, as names and values of `-D`: for a library that
-/// the feature `plugin` loads.
+/// Macros with which `native/native.c` is compiled, as names and values of `-D`: for a library that the
+/// feature `plugin` loads.
 pub const NATIVE_DEFINES: [(&str, usize); 3] = [
     ("CC_NATIVE_STATE_BYTES", STATE_BYTES),
     ("CC_NATIVE_SENDS_BYTES", SENDS_BYTES),
@@ -29,7 +29,7 @@ const fn parse(text: &str) -> usize {
     }
 }
 
-/// `struct cc_native_parameter`.
+/// The struct `cc_native_parameter` of C.
 #[repr(C)]
 pub(crate) struct Parameter {
     pub(crate) name: *const c_char,
@@ -41,7 +41,7 @@ pub(crate) struct Parameter {
     pub(crate) unit: u32,
 }
 
-/// `struct cc_native_algorithm`.
+/// The struct `cc_native_algorithm` of C.
 #[repr(C)]
 pub(crate) struct Algorithm {
     pub(crate) name: *const c_char,
@@ -57,7 +57,7 @@ pub(crate) struct Algorithm {
     pub(crate) bounds: u32,
 }
 
-/// `struct cc_observation`; `phase` may hold any number.
+/// The struct `cc_observation` of C; `phase` may hold any number.
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct Observation {
@@ -68,18 +68,19 @@ pub(crate) struct Observation {
     pub(crate) phase: u32,
 }
 
-/// `struct cc_action`.
+/// The struct `cc_action` of C.
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct Action {
-    /// `enum cc_action_form`.
+    /// The form of the action: `enum cc_action_form`.
     pub(crate) form: u32,
     pub(crate) rate_Bps: u32,
     pub(crate) cwnd_pkts: u32,
     pub(crate) exponent: i32,
 }
 
-/// `cc_native_algorithms`, and the others below, as a shared library has them.
+/// The type of `cc_native_algorithms`; the types below are those of the other functions, as a shared library
+/// has them.
 #[cfg(feature = "plugin")]
 pub(crate) type Algorithms = unsafe extern "C-unwind" fn(*mut u32) -> *const Algorithm;
 #[cfg(feature = "plugin")]
@@ -132,14 +133,14 @@ unsafe extern "C-unwind" {
     pub(crate) fn cc_native_sends_is_retransmitted(r: *const c_void, v: *const View) -> bool;
 }
 
-/// A false CC_CHECK in the C (only in debug builds): a defect of an algorithm. The panic unwinds through
-/// the C.
+/// Reports a false CC_CHECK in the C (only in debug builds): a defect of an algorithm. The panic unwinds
+/// through the C.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn cc_native_check_failed(what: *const c_char) {
     panic!("an algorithm broke its own rules: {}", text(what));
 }
 
-/// The table of algorithms in C.
+/// Returns the table of algorithms in C.
 pub(crate) fn algorithms() -> &'static [Algorithm] {
     let mut count = 0;
     // SAFETY: returns a static array and its length; the pointers in it are to static data.
@@ -149,13 +150,13 @@ pub(crate) fn algorithms() -> &'static [Algorithm] {
     }
 }
 
-/// The parameters in one row of it.
+/// Returns the parameters in a row of the table.
 pub(crate) fn parameters(algorithm: &'static Algorithm) -> &'static [Parameter] {
     // SAFETY: a static array and its length, from the table.
     unsafe { std::slice::from_raw_parts(algorithm.parameters, algorithm.parameter_count as usize) }
 }
 
-/// A string of the table, or of a CC_CHECK.
+/// Returns a string of the table, or of a CC_CHECK.
 pub(crate) fn text(pointer: *const c_char) -> &'static str {
     // SAFETY: only used on string literals in the C, which are static and terminated.
     let text = unsafe { CStr::from_ptr(pointer) };

@@ -1,6 +1,6 @@
 //! The statistics of a monitor interval: `lib/monitor.h`.
 
-/// The statistics of one monitor interval, from its ACKs: `struct cc_interval`. Without an ACK in it, its
+/// The statistics of a monitor interval, from its ACKs: `struct cc_interval`. If the interval has no ACK, its
 /// counts are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
@@ -13,19 +13,20 @@ pub struct Interval {
     pub rtt_least_us: u32,
     /// The host's minimum RTT, by the last ACK; [`NO_RTT`](crate::NO_RTT): none.
     pub min_rtt_us: u32,
-    /// Of this interval and of those without an ACK before it; at least 1.
+    /// Length of this interval and of the intervals without an ACK before it; at least 1.
     pub duration_us: u32,
-    /// ACKs that arrived.
+    /// Number of ACKs that arrived.
     pub acks: u32,
-    /// Acknowledged or SACKed.
+    /// Packets acknowledged or SACKed.
     pub delivered_pkts: u32,
-    /// Marked lost.
+    /// Packets marked lost.
     pub lost_pkts: u32,
-    /// Delivered with a congestion mark.
+    /// Packets delivered with a congestion mark.
     pub ce_pkts: u32,
-    /// Sent between the last ACK before the interval and the last one in it, retransmissions included.
+    /// Packets sent between the last ACK before the interval and the last ACK in it, retransmissions
+    /// included.
     pub sent_pkts: u32,
-    /// In flight after the last ACK, before what it allowed to send.
+    /// Packets in flight after the last ACK, before the transmissions that it allowed.
     pub inflight_pkts: u32,
     /// Payload of a full segment.
     pub mss_bytes: u32,

@@ -1,16 +1,16 @@
 //! Congestion control algorithms: one C source for the simulator, the Linux kernel and any other transport.
 //!
-//! The C headers of this package are the algorithms: BBRv1, BBRv2, BBRv3, published variants of BBRv1,
-//! CUBIC and Reno (`algorithms.def` lists them). This crate compiles them for the target and wraps them in
-//! a safe interface. [`Algorithm`] describes an algorithm and its parameters, [`Params`] holds their
-//! values, and a [`Controller`] runs the algorithm for one flow: the host fills a [`View`] on every ACK and
-//! applies the [`Decision`]. The crate does not send packets, keep time or know a protocol, and contains no
-//! algorithm of its own.
+//! The C headers of this package are the algorithms: BBRv1, BBRv2, BBRv3, published variants of BBRv1, CUBIC
+//! and Reno (`algorithms.def` lists them). This crate compiles them for the target and wraps them in a safe
+//! interface. [`Algorithm`] describes an algorithm and its parameters, [`Params`] holds their values, and a
+//! [`Controller`] runs the algorithm for one flow: the host fills a [`View`] on every ACK and applies the
+//! [`Decision`]. The crate does not send packets, keep time or know a protocol, and contains no algorithm of
+//! its own.
 //!
 //! # Run an algorithm against your own transport
 //!
-//! A transport reports each ACK with a delivery rate sample and applies cwnd and pacing rate. This one
-//! sends packets of 1448 bytes over a link of one packet per millisecond with a base RTT of 40 ms.
+//! A transport reports each ACK with a delivery rate sample and applies cwnd and pacing rate. This one sends
+//! packets of 1448 bytes over a link of one packet per millisecond with a base RTT of 40 ms.
 //!
 //! ```
 //! use fairpace_cc::{Algorithm, Controller, Decision, Params, View};
@@ -57,13 +57,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A transport with losses also calls [`Controller::on_event`]: see [`Event`], and [`Kind`] for how host
-//! and algorithm share the control of cwnd. `contract/contract.h` in this package is the full description.
+//! A transport with losses also calls [`Controller::on_event`]: see [`Event`], and [`Kind`] for how host and
+//! algorithm share the control of cwnd. The full description is `contract/contract.h` in this package.
 //!
 //! # The C sources in other builds
 //!
-//! The build script of a crate that depends on this one finds the folder of the C sources in the
-//! environment variable `DEP_FAIRPACE_CC_INCLUDE`. `fairpace-kernel` compiles them for eBPF that way.
+//! The build script of a crate that depends on this one finds the folder of the C sources in the environment
+//! variable `DEP_FAIRPACE_CC_INCLUDE`. `fairpace-kernel` compiles them for eBPF that way.
 //! [`Params::as_bytes`], [`Controller::state_bytes`] and [`Algorithm::observe_bytes`] read and write the
 //! memory layout that both builds share.
 

@@ -7,7 +7,8 @@ const LEAST_SIMILARITY: f64 = 0.75;
 /// takes time in proportion to it, for each name.
 const LONGEST_MISSPELT: usize = 100;
 
-/// The known name with the spelling most similar to `written`, if one is close. Case does not matter.
+/// Returns the known name with the spelling most similar to `written`, if one is similar enough. Case does
+/// not matter.
 #[must_use]
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if written.len() > LONGEST_MISSPELT {

@@ -4,11 +4,11 @@ use crate::algorithm::{Algorithm, Parameter, did_you_mean};
 use crate::ffi::MAX_PARAMETERS;
 use crate::names::nearest;
 
-/// Parameters with another name than before: algorithm, old name, new name. The old name is an error that
-/// says the new one. Rows stay, because scenarios and results of users stay.
+/// Parameters with another name than before: algorithm, old name, new name. The old name gives an error that
+/// names the new one. Rows stay, because scenarios and results of users stay.
 const RENAMED: [(&str, &str, &str); 1] = [("level", "patience", "detection_drains")];
 
-/// Values for all parameters of one algorithm, in the layout of `struct NAME_params`.
+/// Values for all parameters of an algorithm, in the layout of `struct NAME_params`.
 ///
 /// ```
 /// use fairpace_cc::{Algorithm, Params};
@@ -33,11 +33,11 @@ pub enum ParamError {
         "{algorithm} has no parameter \"{name}\"{}; it has: {}", did_you_mean(.nearest), .known.join(", ")
     )]
     Unknown {
-        /// The algorithm.
+        /// The algorithm of the values.
         algorithm: Algorithm,
         /// The name that was given.
         name: String,
-        /// The known name that is spelled most like it, if any comes close.
+        /// The known name with the most similar spelling, if there is a similar one.
         nearest: Option<&'static str>,
         /// All names that exist.
         known: Vec<&'static str>,
@@ -45,23 +45,23 @@ pub enum ParamError {
     /// The parameter had this name in an earlier version.
     #[error("{algorithm} has no parameter \"{name}\": it is called \"{new_name}\" now")]
     Renamed {
-        /// The algorithm.
+        /// The algorithm of the values.
         algorithm: Algorithm,
         /// The old name, which was given.
         name: &'static str,
-        /// Its name now.
+        /// The parameter's name now.
         new_name: &'static str,
     },
     /// The text is not a value of the parameter's unit.
     #[error("{algorithm}: {name} cannot be \"{value}\": it is {noun}, for example \"{example}\"")]
     Malformed {
-        /// The algorithm.
+        /// The algorithm of the values.
         algorithm: Algorithm,
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
         /// The text that was given.
         value: String,
-        /// What the unit expects.
+        /// Noun for a value of the unit.
         noun: &'static str,
         /// A valid value: the default.
         example: String,
@@ -71,9 +71,9 @@ pub enum ParamError {
         "{algorithm}: {name} cannot be {value}: it must be from {least} to {most}, for example \"{example}\""
     )]
     OutOfRange {
-        /// The algorithm.
+        /// The algorithm of the values.
         algorithm: Algorithm,
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
         /// The text that was given.
         value: String,
@@ -87,7 +87,7 @@ pub enum ParamError {
 }
 
 impl Params {
-    /// The defaults of an algorithm.
+    /// Returns the defaults of an algorithm.
     pub fn defaults(algorithm: Algorithm) -> Params {
         let mut values = [0; MAX_PARAMETERS];
         for (value, parameter) in values.iter_mut().zip(algorithm.parameters()) {
@@ -150,17 +150,17 @@ impl Params {
         }
     }
 
-    /// Each parameter with its raw value, in declaration order.
+    /// Returns each parameter with its raw value, in declaration order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, u32)> + '_ {
         self.algorithm.parameters().iter().zip(self.values.iter().copied())
     }
 
-    /// The raw value of a parameter; `None`: no such name.
+    /// The raw value of a parameter; `None`: no parameter has this name.
     pub fn get(&self, name: &str) -> Option<u32> {
         self.iter().find(|(p, _)| p.name == name).map(|(_, raw)| raw)
     }
 
-    /// Each parameter with its value as text: name, value.
+    /// Returns each parameter with its value as text: name, value.
     pub fn formatted(&self) -> Vec<(&'static str, String)> {
         self.iter().map(|(p, raw)| (p.name, p.unit.format(raw))).collect()
     }

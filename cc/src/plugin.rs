@@ -1,8 +1,8 @@
-//! Algorithms that were compiled after this program: a shared library that `native/native.c` and one header
-//! become. `fairpace-bpf-build` compiles them.
+//! Algorithms that were compiled after this program: each is a shared library of `native/native.c` and one
+//! header. `fairpace-bpf-build` compiles them.
 //!
-//! A library runs in this process, with all that this process may do. A false pointer in it may write
-//! anywhere. So load it in a process that may be lost, and let another one look at its [`Watch`].
+//! A library runs in this process, with all rights of this process. A false pointer in it may write anywhere.
+//! So load it in a process that may be lost, and let another process read its [`Watch`].
 
 use std::error::Error as _;
 use std::ffi::{CStr, c_char};
@@ -23,45 +23,45 @@ pub(crate) struct Code {
     pub(crate) observe: ffi::Observe,
 }
 
-/// They are never unloaded: an algorithm is a number that may be kept for ever.
+/// The code of loaded libraries, which is never unloaded: an algorithm is a number that may be kept for ever.
 static CODES: [OnceLock<Code>; MOST_LOADED] = [const { OnceLock::new() }; MOST_LOADED];
 static LOADING: Mutex<()> = Mutex::new(());
 static WATCH: OnceLock<Watch> = OnceLock::new();
 
-/// Why a library was not loaded.
+/// The reason why a library was not loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PluginError {
-    /// The dynamic loader does not accept it, or it lacks an entry point.
+    /// The dynamic loader does not accept the library, or it lacks an entry point.
     #[error("{} cannot be loaded: {}", .library.display(), reason(.cause))]
     Library {
-        /// The file.
+        /// Path of the library.
         library: PathBuf,
-        /// What the loader says.
+        /// Error of the loader.
         cause: libloading::Error,
     },
     /// Another algorithm has this name.
     #[error("there is an algorithm \"{name}\" already: give {} another name", .header.display())]
     Taken {
-        /// The name, that of the header's file.
+        /// The name of the algorithm: that of the header's file.
         name: &'static str,
-        /// The header.
+        /// Path of the header.
         header: PathBuf,
     },
-    /// The library does not hold one algorithm as this version of the crate expects it.
+    /// The library does not hold a single algorithm in the form that this version of the crate expects.
     #[error("{} is no algorithm of this version: {what}", .library.display())]
     Form {
-        /// The file.
+        /// Path of the library.
         library: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         what: String,
     },
-    /// This process has loaded as many as it can.
+    /// This process has loaded as many libraries as it can.
     #[error("at most {MOST_LOADED} headers can be used at once")]
     TooMany,
 }
 
-/// What the loader says, which libloading keeps as the source of its own words.
+/// Returns the loader's message, which libloading keeps as the source of its own message.
 fn reason(error: &libloading::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -69,13 +69,13 @@ fn reason(error: &libloading::Error) -> String {
 /// A header that was compiled to a library.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    /// The shared library.
+    /// Path of the shared library.
     pub library: PathBuf,
-    /// Where it comes from.
+    /// The origin of the library.
     pub origin: Origin,
 }
 
-/// Reports calls into libraries to this watch from now on. The first one stays.
+/// Reports calls into libraries to this watch from now on. The first watch stays.
 pub fn watch(watch: Watch) {
     let _ = WATCH.set(watch);
 }
@@ -87,7 +87,7 @@ pub fn watch(watch: Watch) {
 /// version.
 ///
 /// # Errors
-/// It cannot be loaded, or has a name that another algorithm has.
+/// The library cannot be loaded, or has a name that another algorithm has.
 pub unsafe fn load(compiled: Compiled) -> Result<Algorithm, PluginError> {
     let Compiled { library, origin } = compiled;
     let _one_at_a_time = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,10 +114,10 @@ pub unsafe fn load(compiled: Compiled) -> Result<Algorithm, PluginError> {
     Algorithm::add(entry, origin).ok_or(PluginError::TooMany)
 }
 
-/// The texts of a header may be no texts.
+/// Checks that the texts of a header are valid.
 ///
 /// # Safety
-/// The pointers are null, or to bytes that a zero ends.
+/// Each pointer is null, or points to bytes that a zero ends.
 unsafe fn check_texts(row: &'static ffi::Algorithm) -> Result<(), String> {
     let check = |pointer: *const c_char, what: &str| {
         let no_text = || format!("{what} is no text in UTF-8");
@@ -136,10 +136,10 @@ unsafe fn check_texts(row: &'static ffi::Algorithm) -> Result<(), String> {
     Ok(())
 }
 
-/// The entry points of a library, and its table.
+/// Returns the entry points of a library, and its table.
 ///
 /// # Safety
-/// As [`load`].
+/// The conditions of [`load`].
 unsafe fn open(path: &Path) -> Result<(Code, &'static [ffi::Algorithm]), libloading::Error> {
     // SAFETY: the caller's; the symbols have these types in native/native.c
     unsafe {
@@ -162,7 +162,7 @@ unsafe fn open(path: &Path) -> Result<(Code, &'static [ffi::Algorithm]), libload
 /// Calls an entry point of a plugin, visibly for the watch.
 ///
 /// # Safety
-/// As the C function that `call` calls.
+/// The conditions of the C function that `call` calls.
 #[inline(never)] // or every call of a listed algorithm would save the registers that this needs
 pub(crate) unsafe fn call(id: u32, function: Function, call: impl FnOnce(&'static Code)) {
     let index = id & !FIRST_LOADED;

@@ -1,4 +1,4 @@
-//! What was in flight when a packet was sent, as the kernel host reconstructs it: the ring of
+//! The number of packets in flight when a packet was sent, as the kernel host reconstructs it: the ring of
 //! `cc/lib/sends.h`, built natively.
 
 use std::ffi::c_void;
@@ -9,13 +9,13 @@ use crate::ffi;
 /// Length of the ring in u32.
 const WORDS: usize = ffi::SENDS_BYTES / 4;
 
-/// The ring of one flow: the state of the connection at each of the latest ACKs. On each ACK the host first
+/// The ring of a flow: the state of the connection at each of the latest ACKs. On each ACK the host first
 /// calls [`KernelSends::note`] or [`KernelSends::note_losses`], then the functions that fill a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelSends(Box<[u32; WORDS]>);
 
 impl KernelSends {
-    /// The ring at the start of a flow with the state `view`.
+    /// Returns the ring at the start of a flow with the state `view`.
     #[must_use]
     pub fn new(view: &View) -> KernelSends {
         let mut ring = KernelSends(Box::new([0; WORDS]));
@@ -47,16 +47,16 @@ impl KernelSends {
         unsafe { ffi::cc_native_sends_sample(self.0.as_ptr().cast(), view, retransmitted) };
     }
 
-    /// Fills a view for [`Event::Lost`](crate::Event::Lost) with the losses since the last report.
-    /// `end_seq` is the sequence number after the last lost packet, as far as the host knows. If a
-    /// retransmission was lost, the sample of the view, if it has one, stands for it;
-    /// `sample_retransmitted` as in [`KernelSends::sample`].
+    /// Fills a view for [`Event::Lost`](crate::Event::Lost) with the losses since the last report. `end_seq`
+    /// is the sequence number after the last lost packet, as far as the host knows. If a retransmission was
+    /// lost, the sample of the view, if it has one, is used for it; `sample_retransmitted` as in
+    /// [`KernelSends::sample`].
     pub fn lost(&mut self, view: &mut View, end_seq: u32, sample_retransmitted: bool) {
         // SAFETY: as in new.
         unsafe { ffi::cc_native_sends_lost(self.pointer(), view, end_seq, sample_retransmitted) };
     }
 
-    /// Whether the sampled packet was sent more than once, by a view with exact sample fields.
+    /// Was the sampled packet sent more than once, by a view with exact sample fields?
     #[must_use]
     pub fn is_retransmitted(&self, truth: &View) -> bool {
         // SAFETY: as in new; the ring is only read.

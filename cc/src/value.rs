@@ -1,25 +1,25 @@
 //! Parameter values as text: "1.25", "3ms", "1%", "true". Exact decimal arithmetic, no floats.
 
-/// The unit of a parameter: what its raw number counts, and how users write it. `enum cc_unit` of `params.h`.
+/// The unit of a parameter, in which its raw number counts and users write it. `enum cc_unit` of `params.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// 1/256; written "1.25" or "125%".
+    /// A gain in 1/256; written "1.25" or "125%".
     Gain,
-    /// Microseconds; written with a unit, "3ms".
+    /// A time in microseconds; written with a unit, "3ms".
     Us,
-    /// Packets of one MSS.
+    /// A number of packets of one MSS.
     Pkts,
-    /// Round trips.
+    /// A number of round trips.
     Rounds,
     /// A plain number.
     Count,
-    /// Millionths; written "1%" or "100ppm".
+    /// A share in millionths; written "1%" or "100ppm".
     Ppm,
-    /// 0 or 1; written "true" or "false".
+    /// A boolean, 0 or 1; written "true" or "false".
     Bool,
-    /// Bytes per second; written "500kB/s" or "4mbit".
+    /// A rate in bytes per second; written "500kB/s" or "4mbit".
     Bps,
-    /// 1/1024; written "0.7" or "70%".
+    /// A fraction in 1/1024; written "0.7" or "70%".
     Fraction,
 }
 
@@ -43,12 +43,12 @@ impl Unit {
         Unit::Fraction,
     ];
 
-    /// From its number in C.
+    /// Returns the unit with this number in C.
     pub fn from_number(number: u32) -> Option<Unit> {
         Unit::ALL.get(number as usize).copied()
     }
 
-    /// What a value is, after "it is", for documentation and errors.
+    /// Returns the noun for a value, after "it is", for documentation and errors.
     pub fn noun(self) -> &'static str {
         match self {
             Unit::Gain => "a gain",
@@ -63,8 +63,8 @@ impl Unit {
         }
     }
 
-    /// The suffixes that may follow the number, each with the raw value of one, and whether values between
-    /// two raw numbers are rounded (true) or refused.
+    /// Returns the suffixes that may follow the number, each with the raw value of one unit, and whether
+    /// values between two raw numbers are rounded (true) or refused.
     fn suffixes(self) -> (&'static [(&'static str, u64, u64)], bool) {
         // (suffix, numerator, denominator) of the raw value of "1<suffix>"
         match self {
@@ -91,7 +91,7 @@ impl Unit {
         }
     }
 
-    /// The raw number that `text` stands for; `None` when it cannot be one of this unit.
+    /// Returns the raw number of `text`; `None` when the text cannot be a value of this unit.
     pub(crate) fn parse(self, text: &str) -> Option<u64> {
         let text = text.trim();
         if self == Unit::Bool {
@@ -109,7 +109,7 @@ impl Unit {
         number.times(*numerator, *denominator, rounds)
     }
 
-    /// The shortest text that is read back as this raw number.
+    /// Returns the shortest text that is read back as this raw number.
     pub fn format(self, raw: u32) -> String {
         let raw64 = u64::from(raw);
         match self {
@@ -141,7 +141,8 @@ impl Decimal {
         Some(Decimal { digits, places: part.len() as u32 })
     }
 
-    /// The number times a ratio, to the nearest whole number, or only if it is one.
+    /// Returns the number times a ratio, rounded to the nearest whole number; without `rounds` only if the
+    /// product is whole.
     fn times(&self, numerator: u64, denominator: u64, rounds: bool) -> Option<u64> {
         let dividend = u128::from(self.digits) * u128::from(numerator);
         let divisor = u128::from(denominator) * 10u128.pow(self.places);
@@ -150,7 +151,7 @@ impl Decimal {
     }
 }
 
-/// `raw / unit` with up to `places` decimals, rounded, without trailing zeros.
+/// Returns `raw / unit` with up to `places` decimals, rounded, without trailing zeros.
 fn decimal(raw: u64, unit: u64, places: u32) -> String {
     let scale = 10u64.pow(places);
     let scaled = (raw * scale + unit / 2) / unit;

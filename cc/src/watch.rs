@@ -1,5 +1,5 @@
-//! Shared memory in which a process notes what its plugins are doing, for another process to see when the
-//! first one is lost or does not go on.
+//! Shared memory in which a process notes the calls into its plugins. Another process reads the notes when
+//! the first process ends or stalls.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,27 +8,27 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use memmap2::MmapRaw;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
-/// Threads that can be watched; further ones share their slots.
+/// Number of threads that can be watched; further threads share their slots.
 const SLOTS: usize = 1024;
-/// A slot has a cache line, as each thread writes to its own all the time.
+/// Size of a slot, bytes: a cache line, as each thread writes to its own slot all the time.
 const SLOT_BYTES: usize = 64;
 
 /// The entry points of an algorithm, as a [`Watch`] names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Function {
-    /// `NAME_init`
+    /// The function `NAME_init`.
     Init = 1,
-    /// `NAME_on_ack`
+    /// The function `NAME_on_ack`.
     OnAck = 2,
-    /// `NAME_on_event`
+    /// The function `NAME_on_event`.
     OnEvent = 3,
-    /// `NAME_observe`
+    /// The function `NAME_observe`.
     Observe = 4,
 }
 
 impl Function {
-    /// The end of its name in C: `on_ack`.
+    /// The end of the function's name in C: `on_ack`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Function {
     }
 }
 
-/// Notes of the calls into plugins, one place for each thread.
+/// Notes of the calls into plugins, a slot for each thread.
 #[derive(Debug)]
 pub struct Watch {
     memory: MmapRaw,
@@ -60,11 +60,11 @@ pub struct Watch {
 /// A call that has not returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InCall {
-    /// The plugin, in the order in which they were loaded.
+    /// Index of the plugin, in the order in which plugins were loaded.
     pub plugin: u32,
-    /// What was called.
+    /// The called function.
     pub function: Function,
-    /// Number of the call in its thread: as long as it is the same, it is the same call.
+    /// Number of the call in its thread: two notes with equal numbers are of one call.
     pub number: u64,
 }
 
@@ -79,20 +79,20 @@ const PLUGIN_SHIFT: u32 = 3;
 const NUMBER_SHIFT: u32 = 11;
 
 impl Watch {
-    /// New memory, without notes.
+    /// Returns new memory, without notes.
     ///
     /// # Errors
-    /// The system has none.
+    /// The system has no memory.
     pub fn new() -> std::io::Result<Self> {
         let file = memfd_create("fairpace-watch", MemfdFlags::empty())?;
         ftruncate(&file, (SLOTS * SLOT_BYTES) as u64)?;
         Self::open(file)
     }
 
-    /// The memory of another process, by the file that it was given.
+    /// Opens the memory of another process, by the file that it was given.
     ///
     /// # Errors
-    /// It is no such memory.
+    /// The file is no such memory.
     pub fn open(file: OwnedFd) -> std::io::Result<Self> {
         let memory = MmapRaw::map_raw(&file)?;
         if memory.len() != SLOTS * SLOT_BYTES {
@@ -101,13 +101,13 @@ impl Watch {
         Ok(Self { memory, file })
     }
 
-    /// The memory as a file, for a child.
+    /// The memory as a file, for a child process.
     #[must_use]
     pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// Calls that have not returned, at most one of each thread.
+    /// Returns the calls that have not returned, at most one of each thread.
     #[must_use]
     pub fn in_call(&self) -> Vec<InCall> {
         let note = |slot| {
@@ -133,7 +133,7 @@ impl Watch {
         slot.store(slot.load(Ordering::Relaxed) >> PLUGIN_SHIFT << PLUGIN_SHIFT, Ordering::Relaxed);
     }
 
-    /// This thread's.
+    /// Returns this thread's slot.
     #[inline]
     fn own(&self) -> &AtomicU64 {
         let slot = SLOT.get().unwrap_or_else(|| {

@@ -135,7 +135,8 @@ fn list(name: &str) -> String {
     )
 }
 
-/// Returns C for the kind of an algorithm that its header declares, or the default.
+/// Returns C for the kind, title and source that a header declares, with an error or a default where it does
+/// not.
 fn kind(name: &str) -> String {
     format!(
         "#ifndef {name}_kind\n#error \"{name}.h lacks a line such as: #define {name}_kind CC_OWNS_CWND\"\n\

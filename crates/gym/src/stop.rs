@@ -19,9 +19,9 @@ pub(crate) enum Watch<'a, 'stop> {
     Clock {
         /// The function to call.
         stop: Stop<'stop>,
-        /// Time of its last call, or of the begin.
+        /// Time of the last call of `stop`, or of the begin.
         asked: Instant,
-        /// Its last answer.
+        /// The last answer of `stop`.
         stops: bool,
     },
 }
