@@ -93,7 +93,7 @@ phases! {
     Drain = "DRAIN",
     /// The flow sends faster than the estimate, to find more bandwidth.
     ProbeBwUp = "PROBE_BW_UP",
-    /// The flow sends slower, to drain the queue of the probe.
+    /// The flow sends slower than the estimate, to drain the queue of the probe.
     ProbeBwDown = "PROBE_BW_DOWN",
     /// The flow sends at the estimate.
     ProbeBwCruise = "PROBE_BW_CRUISE",

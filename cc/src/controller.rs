@@ -41,7 +41,7 @@ pub struct Controller {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the state of {algorithm} has {expected} bytes, not {found}")]
 pub struct StateSizeError {
-    /// The algorithm.
+    /// The algorithm of the state.
     pub algorithm: Algorithm,
     /// Size of the algorithm's state, bytes.
     pub expected: usize,

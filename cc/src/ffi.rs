@@ -79,8 +79,8 @@ pub(crate) struct Action {
     pub(crate) exponent: i32,
 }
 
-/// The type of `cc_native_algorithms`; the types below are those of the other functions, as a shared library
-/// has them.
+/// The type of the function `cc_native_algorithms` in a shared library. The types below are those of the
+/// other functions.
 #[cfg(feature = "plugin")]
 pub(crate) type Algorithms = unsafe extern "C-unwind" fn(*mut u32) -> *const Algorithm;
 #[cfg(feature = "plugin")]

@@ -86,7 +86,7 @@ pub enum Event {
     Ack(Ack),
     /// No packet was acknowledged for a retransmission timeout: all packets in flight are declared lost.
     Timeout(Timeout),
-    /// All packets that were declared lost in the last episode have been acknowledged, after all.
+    /// All packets that were declared lost in the last episode have been acknowledged after the declaration.
     Spurious {
         /// Present time.
         time_us: u64,

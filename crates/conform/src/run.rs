@@ -9,8 +9,8 @@ use crate::observe::{Inference, Observed, Verdict};
 use crate::protocol::{Answer, Control, Event, Hello, Init, Subject, Support};
 use crate::transport::Transport;
 
-/// Most events in a case. A case with more is taken for one that never ends: the contained cases have at most
-/// a tenth.
+/// Most events in a case. A case with more events is taken for a case that never ends: the contained cases
+/// have at most a tenth of this number.
 const MOST_EVENTS: u64 = 5_000_000;
 
 /// The outcome of a case.

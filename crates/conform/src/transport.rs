@@ -11,7 +11,7 @@ use crate::path::Path;
 use crate::protocol::{Ack, Control, Event, Range, Sample, Sent, Timeout};
 use crate::sampler::{Acked, Connection, Packet};
 
-/// Number of packets: a packet is lost when a packet that was sent this many later is acknowledged
+/// Number of later packets: a packet is lost when a packet sent this many packets later is acknowledged
 /// (kPacketThreshold, RFC 9002 section 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
 /// The least timeout beyond the smoothed RTT: Linux's TCP_RTO_MIN, which may be below the 1 s of RFC 6298.

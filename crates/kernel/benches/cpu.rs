@@ -1,4 +1,4 @@
-//! CPU per gigabyte of `fp_bbr1` against the kernel's own `bbr`: what running an algorithm as BPF costs.
+//! CPU per gigabyte of `fp_bbr1` against the kernel's own `bbr`: the cost of running an algorithm as BPF.
 //!
 //!     cargo bench -p fairpace-kernel --bench cpu -- [--pairs N] [--seconds S] [--flows N]
 //!         [--cc NAME] [--against NAME]

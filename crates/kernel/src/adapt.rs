@@ -61,7 +61,7 @@ fn adapt(open: &mut OpenObject, setup: &Setup<'_>, kernel: &Interface) -> libbpf
     Ok(())
 }
 
-/// Address by which libbpf knows a program, as a struct_ops map holds it before load.
+/// Address by which libbpf identifies a program, as a struct_ops map holds it before load.
 type ProgramAddress = usize;
 
 fn program(open: &mut OpenObject, name: &str) -> Option<ProgramAddress> {

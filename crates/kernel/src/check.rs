@@ -16,7 +16,7 @@ pub enum Standing {
 pub struct Check {
     /// Subject of the check, in a few words.
     pub what: &'static str,
-    /// The result.
+    /// The standing that the check found.
     pub standing: Standing,
     /// Finding of the check.
     pub found: String,

@@ -12,7 +12,7 @@ use crate::{Error, Features, Object};
 pub enum Call {
     /// The start of a flow: the state is zeroed first.
     Init,
-    /// An ACK.
+    /// An ACK is processed.
     OnAck,
     /// Another event.
     OnEvent(Event),

@@ -78,11 +78,11 @@ pub fn users(entries: &[Entry]) -> Result<Vec<Users>, Error> {
     Ok(all)
 }
 
-/// Sockets that get another algorithm, and the algorithm.
+/// A plan to move sockets: their present algorithms, and the algorithm that they get.
 ///
-/// A listener that never chose an algorithm gives what it accepts the default of its network namespace,
-/// whatever it has itself (`tcp_ca_openreq_child`, net/ipv4/tcp_cong.c). To move it makes its algorithm its
-/// choice, which nothing takes back.
+/// A listener that never chose an algorithm gives accepted sockets the default of its network namespace,
+/// whatever its own algorithm is (`tcp_ca_openreq_child`, net/ipv4/tcp_cong.c). To move it makes its
+/// algorithm its choice, which nothing takes back.
 #[derive(Debug, Clone, Copy)]
 pub struct Move<'a> {
     /// Kernel names of the algorithms that the sockets have now.

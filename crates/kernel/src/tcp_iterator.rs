@@ -32,7 +32,7 @@ pub enum Walk {
 }
 
 impl Walk {
-    /// Returns the iterator, unless the running kernel's version is one that it can panic.
+    /// Returns the iterator, unless the running kernel has a version that the iterator can panic.
     pub fn of_this_kernel() -> Walk {
         if is_faulty(&Version::of_this_kernel()) { Walk::Descriptors } else { Walk::Iterator }
     }

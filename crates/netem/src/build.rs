@@ -80,7 +80,7 @@ pub enum ImpossibleNetwork {
     Loss {
         /// The link's name.
         link: String,
-        /// The contradiction.
+        /// The contradiction between the settings.
         reason: ImpossibleLoss,
     },
     /// A flow's route is invalid or missing.

@@ -58,10 +58,10 @@ pub struct OwnPath {
 /// The direction in which a packet travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
-    /// From the sender to the receiver.
+    /// The direction from the sender to the receiver.
     #[default]
     Forward,
-    /// From the receiver to the sender.
+    /// The direction from the receiver to the sender.
     Back,
 }
 

@@ -139,7 +139,8 @@ mod tests {
         "drops", "early_drops", "loss_rate", "lost", "marks", "duplicates", "backlog_share",
     ];
 
-    /// Users depend on these fields. A field may be added; one that is removed needs a new [`crate::SCHEMA`].
+    /// Checks the fields that users depend on. A field may be added; removing a field needs a new
+    /// [`crate::SCHEMA`].
     #[test]
     fn full_json_has_the_documented_fields() {
         let json: Value = serde_json::from_str(&to_json(&sample_summary()).unwrap()).unwrap();

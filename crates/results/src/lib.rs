@@ -1,4 +1,4 @@
-//! The record of a run, the same for simulator and testbed, and the metrics that are computed from it.
+//! The record of a run, which simulator and testbed share, and the metrics that are computed from it.
 //!
 //! - [`Summary`] is the stable, versioned record; [`Summary::stable_json`] is the content of `summary.json`.
 //! - [`Series`] has the time series; [`Run::write_series_csv`] writes the content of `series.csv`.

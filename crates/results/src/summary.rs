@@ -307,7 +307,7 @@ pub struct Cost {
 }
 
 impl Default for Summary {
-    /// Returns the record of a run without flows and links, of this program's schema.
+    /// Returns the summary of a run without flows and links, of this program's schema.
     fn default() -> Self {
         Self {
             schema: SCHEMA.into(),

@@ -141,7 +141,7 @@ impl Cc {
 }
 
 impl Ours {
-    /// The algorithm.
+    /// The algorithm of the congestion control.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.params.algorithm()

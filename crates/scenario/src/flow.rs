@@ -41,9 +41,9 @@ pub struct Flow {
     pub receiving: Receiving,
     /// The arrivals of a workload; `None` if the flow is no workload.
     pub arrivals: Option<Arrivals>,
-    /// When the flow starts.
+    /// Time when the flow starts.
     pub start: Duration,
-    /// When the flow stops, if before the end of the run.
+    /// Time when the flow stops, if before the end of the run.
     pub stop: Option<Duration>,
     /// Later values of `rtt`, as by changes of the route.
     pub rtt_at: Steps<Duration>,
@@ -63,7 +63,7 @@ pub struct Flow {
     pub host_jitter: Duration,
     /// Traffic of the flow's application: its data, and when it is written.
     pub traffic: Traffic,
-    /// What the simulator shows the flow's algorithm.
+    /// The view of the flow's algorithm in the simulator.
     pub view: View,
 }
 
@@ -104,7 +104,7 @@ impl Flow {
     }
 }
 
-/// What the simulator shows a flow's algorithm of packets that were sent, and of losses.
+/// The view that an algorithm gets in the simulator of packets that were sent, and of losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum View {
     /// Everything that the sender knows.

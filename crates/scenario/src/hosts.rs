@@ -8,7 +8,7 @@ use crate::key::{Kind, Relation, S, SIZE, TIME};
 use crate::quantity::{Dimension, ETHERNET_BYTES};
 use crate::row::{Access, Row, field};
 
-/// Whether the connection uses ECN, and how the receiver echoes marks.
+/// Use of ECN by the connection, and the echo of marks by the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {
     /// No ECN.

@@ -75,7 +75,7 @@ pub enum Kind {
     Sizes,
     /// The name of an algorithm.
     Algorithm,
-    /// One of these words.
+    /// A choice of one of these words.
     Choice(&'static [&'static str]),
     /// A table of an algorithm's parameters.
     Parameters,
@@ -168,7 +168,7 @@ pub struct Key {
     pub(crate) example: Option<&'static str>,
     /// The queue that needs the key.
     pub(crate) needed_by_queue: Option<&'static str>,
-    /// The key that may be given instead: one of both must be given.
+    /// The key that may be given instead: one of the two keys must be given.
     pub(crate) unless: Option<&'static str>,
     /// True if the value is a text of several lines.
     pub(crate) multiline: bool,

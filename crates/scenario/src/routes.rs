@@ -30,7 +30,7 @@ pub struct Route {
     pub back_at_ns: Vec<(u64, u64)>,
 }
 
-/// The route and the reverse route of a flow.
+/// The pair of the route and the reverse route of a flow.
 type Both = (Vec<u32>, Vec<u32>);
 
 impl Scenario {

@@ -227,8 +227,8 @@ fn listed(value: &str, at: usize) -> DeArray<'_> {
     items
 }
 
-/// Returns the table called `name` in another table, and creates it if it is missing; `None` if the value of
-/// this name is no table.
+/// Returns the table called `name` in another table, and creates it if it is missing; `None` if the value
+/// called `name` is no table.
 fn inner<'t, 'i>(of: &'t mut DeTable<'i>, name: &'i str, span: &Range<usize>) -> Option<&'t mut DeTable<'i>> {
     let empty = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
     match of.entry(Spanned::new(span.clone(), name.into())).or_insert_with(empty).get_mut() {

@@ -57,11 +57,11 @@ struct Application {
 
 /// The way in which the segments of a sender reach its receiver. Results do not depend on it.
 pub(crate) enum Dispatch<'a> {
-    /// Per hop, with an event for each hop.
+    /// Dispatch per hop, with an event for each hop.
     PerHop,
-    /// On the fast path, when segments are sent: the first hop is a link with a fast path.
+    /// Dispatch on the fast path, when segments are sent: the first hop is a link with a fast path.
     FastPath(FastLink<'a>),
-    /// At the end of the senders' part of an epoch, over the fast path: see
+    /// Dispatch at the end of the senders' part of an epoch, over the fast path: see
     /// [`Epochs`](crate::epochs::Epochs).
     Epoch(&'a mut Vec<EpochSegment>),
 }

@@ -78,9 +78,9 @@ struct Turn {
     end: usize,
 }
 
-/// A burst's place in the order of time: time, slot, first segment and the one after its last, 32 bits each.
-/// Bursts at the same time are in the order of their slots, as in the event queue; bursts of one slot in the
-/// order in which they were sent.
+/// A burst's place in the order of time: time, slot, first segment and the segment after its last, 32 bits
+/// each. Bursts at the same time are in the order of their slots, as in the event queue; bursts of one slot
+/// in the order in which they were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 

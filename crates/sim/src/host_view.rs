@@ -107,12 +107,12 @@ impl Control for HostView {
 }
 
 impl HostView {
-    /// The algorithm.
+    /// The connection's algorithm.
     pub(crate) fn controller(&self) -> &Controller {
         &self.control
     }
 
-    /// The algorithm, to change it.
+    /// The connection's algorithm, to change it.
     pub(crate) fn controller_mut(&mut self) -> &mut Controller {
         &mut self.control
     }

@@ -25,7 +25,7 @@ pub struct Call {
 pub enum CallKind {
     /// The start of a connection.
     Init,
-    /// An ACK.
+    /// An ACK is processed.
     Ack,
     /// Any other event.
     Event(Event),

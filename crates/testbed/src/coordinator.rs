@@ -41,7 +41,7 @@ enum State {
 struct Track {
     state: State,
     series: FlowSeries,
-    /// The last value of the counter, which outlives the connection.
+    /// The last value of the connection's counter, which outlives the connection.
     retransmits: u64,
     at_window_edges: [u64; 2],
     /// The limits at the last sample.

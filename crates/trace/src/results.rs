@@ -11,9 +11,9 @@ use crate::{ArrowTable, Error, RunInfo};
 /// A table of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Results {
-    /// One row per flow.
+    /// A table with one row per flow.
     Flows,
-    /// One row per link.
+    /// A table with one row per link.
     Links,
 }
 

@@ -12,11 +12,11 @@ use crate::{Error, RunInfo};
 /// A table of the time series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Series {
-    /// One row per flow and point.
+    /// A table with one row per flow and point.
     Flows,
-    /// One row per link and point. `backlog_kb` is the sum over all flows.
+    /// A table with one row per link and point. `backlog_kb` is the sum over all flows.
     Links,
-    /// One row per link, flow and point.
+    /// A table with one row per link, flow and point.
     Backlog,
 }
 

@@ -1,6 +1,7 @@
-//! Tables that grow by rows: in a Parquet file, or in memory.
+//! Tables that grow by rows, in a Parquet file or in memory.
 //!
-//! The writer uses Parquet's own columns, without Arrow: a program that only writes files would compile Arrow for nothing.
+//! The writer uses Parquet's own columns, without Arrow: a program that only writes files would compile Arrow
+//! for nothing.
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -218,7 +218,7 @@ impl<T> DualPi2Queue<T> {
         }
     }
 
-    /// Updates p'. The delay is that of the queue with the longer one, so that L alone can be overloaded, too
+    /// Updates p'. The delay is the longer of the delays of L and C, so that L alone can be overloaded, too
     /// (RFC 9332, appendix A.2).
     #[cold]
     fn update(&mut self, now: Nanos) {

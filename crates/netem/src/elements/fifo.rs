@@ -75,8 +75,8 @@ pub struct Fifo {
     /// Packets that the meter has not counted, in order of departure. Some may have departed.
     held: VecDeque<Held>,
     held_bytes: u64,
-    /// The number of packets at the front of `held` whose transmission is known to have begun, and the bytes
-    /// of the others.
+    /// Number of packets at the front of `held` whose transmission is known to have begun, and the bytes of
+    /// the other packets.
     begun: usize,
     waiting_bytes: u64,
     meter: LinkMeter,

@@ -111,7 +111,7 @@ struct Wire {
     /// Time when the wire is free: `free + fraction / rate_bps`.
     free: Nanos,
     fraction: u64,
-    /// Length of the last packet and its transmission time: most packets are as long as the one before.
+    /// Length of the last packet and its transmission time: most packets are as long as the packet before.
     last_bytes: u32,
     last_service: (Nanos, u64),
 }
@@ -400,7 +400,7 @@ mod tests {
     }
 
     proptest! {
-        /// Departures keep their order and never exceed what the bucket allows over any interval.
+        /// Departures keep their order and never exceed the rate and burst of the bucket over any interval.
         #[test]
         fn a_bucket_never_exceeds_burst_and_rate(
             rate in 1_000u64..10_000_000_000,

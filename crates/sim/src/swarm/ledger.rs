@@ -55,8 +55,8 @@ pub(crate) struct Use {
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) flows: Vec<Use>,
-    /// Time when each present packet came, in order: by flow; where connections have queues of their own, by
-    /// connection; in a dual queue, L4S packets apart.
+    /// Time when each packet at the link came, in order: by flow; where connections have queues of their own,
+    /// by connection; in a dual queue, L4S packets apart.
     there: BTreeMap<(ConnectionId, bool), VecDeque<(Key, u64)>>,
     queues_connections: bool,
     queues_l4s: bool,
@@ -96,14 +96,14 @@ pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
 }
 
 impl Account {
-    /// Returns the present packets that may not overtake `packet`, which comes.
+    /// Returns the packets at the link that may not overtake the arriving `packet`.
     fn beside(&mut self, packet: &Packet) -> &mut VecDeque<(Key, u64)> {
         let is_l4s = self.queues_l4s && matches!(packet.ecn, EcnField::Ect1 | EcnField::Ce);
         self.queue_of(packet, is_l4s)
     }
 
-    /// Returns the packets beside one that leaves or is dropped, which is one of the first two. It may have
-    /// been marked, so its ECN field does not say which of two queues it was in.
+    /// Returns the queue of a packet that leaves or is dropped; the packet is one of the first two there. The
+    /// packet may have been marked, so its ECN field does not say which of two queues it was in.
     fn before(&mut self, packet: &Packet) -> &mut VecDeque<(Key, u64)> {
         let key = Key::of(packet);
         let has = |queue: &VecDeque<(Key, u64)>| queue.iter().take(2).any(|(other, _)| *other == key);

@@ -1,4 +1,4 @@
-//! Values that both variants of RED derive from its settings.
+//! Values that both variants of RED derive from the settings of RED.
 
 use crate::aqm::ring::MTU_BYTES;
 
