@@ -1,7 +1,7 @@
 //! `fairpace-dev accuracy`: how exactly the kernel host reports each packet's sending and loss to BBRv3.
 //!
-//! One flow at a time runs over the testbed's emulated path. The true numbers come from the kernel's own
-//! sockets and packets, by the BPF programs of `truth`.
+//! One flow at a time runs over the testbed's emulated path. The BPF programs of `truth` read the true
+//! numbers from the kernel's own sockets and packets.
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
@@ -23,14 +23,14 @@ struct Row {
     path: &'static str,
     what: &'static str,
     count: usize,
-    /// Share of differences that are zero.
+    /// Share of differences that are zero, 0 to 1.
     exact: f64,
-    /// Count, exact share and percentiles, as cells of a table.
+    /// Cells of a table: number, exact share and percentiles of the differences.
     #[serde(skip)]
     cells: String,
 }
 
-/// What was found on one path.
+/// Results on one path.
 #[derive(Debug, Serialize)]
 struct Measured {
     path: &'static str,
@@ -38,7 +38,7 @@ struct Measured {
     found: Comparison,
 }
 
-/// What `--json` prints.
+/// The record that `--json` prints.
 #[derive(Debug, Serialize)]
 struct Record {
     kernel: String,
@@ -93,8 +93,8 @@ pub(crate) fn run(
     publish(marked, &tables(&record), &record, global, out)
 }
 
-/// The release of the running kernel, if it can load the watched algorithm and shows what happens to each
-/// packet.
+/// Returns the release of the running kernel, if it can load the watched algorithm and shows what happens to
+/// each packet.
 fn check_machine() -> Result<String, Failure> {
     fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
     let features = Features::probe();

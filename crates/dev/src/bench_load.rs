@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use crate::args::BenchLoadArgs;
 
-/// What `--json` prints.
+/// The record that `--json` prints.
 #[derive(Debug, Serialize)]
 struct Record {
-    /// Delivered data packets.
+    /// Number of delivered data packets.
     packets: u64,
-    /// The same per us of CPU time.
+    /// Delivered data packets per us of CPU time.
     packets_per_us: f64,
     /// The process's largest resident memory, kB.
     peak_kb: u64,

@@ -3,9 +3,9 @@
 //!
 //! It reproduces the figures of papers, compares algorithms in pairs, compares the simulator with the kernel,
 //! checks random scenarios, runs the benchmarks' loads, and writes the generated pages of the documentation.
-//! Most of it reads or writes files of the repository, so it is not published; what users need is in
-//! `fairpace`. Each command is a module, whose header names it, or in `fairpace-robustness`; what commands
-//! share with `fairpace` is in `fairpace-cli-core`.
+//! Most commands read or write files of the repository, so the program is not published; `fairpace` has what
+//! users need. Each command is a module, whose header names it, or is in `fairpace-robustness`;
+//! `fairpace-cli-core` has the parts that are shared with `fairpace`.
 //!
 //! The library exists for the program, its tests and its benchmark.
 
@@ -36,7 +36,7 @@ use fairpace_robustness::{abuse, hostile, soak};
 pub use args::Cli;
 use args::Command;
 
-/// Commands that became files of experiments, with what does their work.
+/// Commands that became files of experiments, with the command that replaces each.
 const MOVED: &[(&str, &str)] = &[
     ("bbq-gap", "run experiments/tables/bbq.toml"),
     ("conformance", "run experiments/validation.toml"),
@@ -82,7 +82,7 @@ impl Program for Cli {
 /// Performs a command within this process, for tests: `run(&["duels", "--seeds", "1"], &mut out)`.
 ///
 /// # Errors
-/// The arguments are wrong, or the command fails.
+/// Returns an error if the arguments are wrong, or if the command fails.
 pub fn run(arguments: &[&str], out: &mut Output) -> Result<(), Failure> {
     let words = std::iter::once(Cli::NAME).chain(arguments.iter().copied()).map(OsString::from);
     let cli = Cli::try_parse_from(words).map_err(|error| {

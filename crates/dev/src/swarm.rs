@@ -1,4 +1,4 @@
-//! `fairpace-dev swarm`: random scenarios, each checked for what must hold of any scenario.
+//! `fairpace-dev swarm`: random scenarios, each checked against invariants that hold for every scenario.
 
 use std::cell::RefCell;
 use std::panic::catch_unwind;
@@ -15,15 +15,15 @@ use serde::Serialize;
 
 use crate::args::SwarmArgs;
 
-/// A scenario that failed.
+/// The record of a scenario that failed.
 #[derive(Debug, Clone, Serialize)]
 struct Failed {
     seed: u64,
-    /// What did not hold, or the message of a panic.
+    /// The invariants that did not hold, or the message of a panic.
     wrong: Vec<String>,
 }
 
-/// What `--json` prints.
+/// The record that `--json` prints.
 #[derive(Debug, Default, Serialize)]
 struct Record {
     first_seed: u64,
@@ -33,7 +33,7 @@ struct Record {
     failed: Vec<Failed>,
 }
 
-/// Scenarios whose results are in memory at a time.
+/// Number of scenarios whose results are in memory at a time.
 const CHUNK: u64 = 10_000;
 /// The largest seed of a scenario file: TOML has signed integers.
 const LARGEST_SEED: u64 = i64::MAX as u64;
@@ -69,11 +69,11 @@ pub(crate) fn run(
 }
 
 thread_local! {
-    /// While this thread checks a scenario: the message of its last panic.
+    /// Message of the last panic in this thread, while it checks a scenario.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps the messages of panics in checks for the report, instead of printing them between others.
+/// Keeps the messages of panics in checks for the report, instead of printing them during the run.
 fn record_panics() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -115,7 +115,7 @@ fn check_all(args: &SwarmArgs, global: Global, signals: &Signals) -> Result<Reco
     Ok(record)
 }
 
-/// Draws and checks the scenario of a seed: what is wrong, and how many data packets there were.
+/// Draws and checks the scenario of a seed. Returns the failures, and the number of data packets.
 fn check_one(seed: u64) -> (Vec<String>, u64) {
     PANIC.set(Some(String::new()));
     let checked = catch_unwind(|| match swarm::scenario(seed) {
@@ -130,7 +130,7 @@ fn check_one(seed: u64) -> (Vec<String>, u64) {
     checked.unwrap_or_else(|_| (vec![panic], 0))
 }
 
-/// Writes the scenario of a seed.
+/// Writes the scenario of a seed to a file.
 fn store(args: &SwarmArgs, seed: u64, global: Global) -> Result<(), Failure> {
     // a scenario that cannot be drawn is reported by its check
     let Ok(Ok(scenario)) = catch_unwind(|| swarm::scenario(seed)) else { return Ok(()) };

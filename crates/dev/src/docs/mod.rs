@@ -1,7 +1,7 @@
-//! `fairpace-dev docs`: all generated pages that take only seconds.
+//! `fairpace-dev docs`: writes all generated pages that take only seconds.
 //!
-//! Tables of long runs are written by `run` and `accuracy` between the marks of their pages. Numbers in prose
-//! are filled from such tables here.
+//! `run` and `accuracy` write tables of long runs between the marks of their pages. This command fills
+//! numbers in prose from such tables.
 
 mod algorithms;
 mod commands;
@@ -20,10 +20,10 @@ use serde::Serialize;
 use crate::args::DocsArgs;
 use crate::run::figures;
 
-/// A generated page: where it is, and its text.
+/// A generated page: its path and its text.
 type Page = (PathBuf, String);
 
-/// What `--json` prints.
+/// The record that `--json` prints.
 #[derive(Debug, Serialize)]
 struct Record {
     written: Vec<String>,
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &DocsArgs, global: Global, out: &mut Output) -> Result<(
     }
 }
 
-/// The pages of a checkout that are not as they would be written.
+/// The pages of a checkout that differ from their generated text.
 fn stale(root: &Path) -> Result<Vec<Page>, Failure> {
     let reference = root.join("docs/reference");
     let scenario = reference.join("scenario.md");
@@ -70,7 +70,7 @@ fn stale(root: &Path) -> Result<Vec<Page>, Failure> {
 
 /// The page of scenario keys: its introduction is written by hand, the tables of keys are generated.
 fn scenario_page(path: &Path) -> Result<String, Failure> {
-    /// The first generated line.
+    /// The first generated line of the page.
     const FIRST: &str = "\n## At the top";
     let page = fs::read_to_string(path).map_err(|error| unusable(path, &error))?;
     let (introduction, _) = page.split_once(FIRST).ok_or_else(|| {

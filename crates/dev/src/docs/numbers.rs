@@ -1,7 +1,7 @@
-//! Numbers in prose that a table has, too: they are filled from that table.
+//! Numbers in prose that also stand in a table: this module fills them from the table.
 //!
 //! A place in a page is `<!-- n:KEY -->` and `<!-- /n -->` with the number between them. `docs/numbers.md`
-//! says for each key in which table the number stands. It is also the list of the numbers that are kept by
+//! gives for each key the table in which the number stands. The page also lists the numbers that are kept by
 //! hand, which `fairpace-tidy` checks.
 
 use std::collections::BTreeMap;
@@ -12,27 +12,27 @@ use fairpace_cli_core::failure::{Exit, Failure};
 
 use super::{Page, unusable};
 
-/// Where the keys are, from the root of the repository.
+/// Path of the page with the keys, from the root of the repository.
 const KEYS: &str = "docs/numbers.md";
 /// The first line of the table of keys.
 const HEADER: &str = "| key | page | section | row | column | number |";
 const BEGIN: &str = "<!-- n:";
 const END: &str = "<!-- /n -->";
-/// Folders whose pages have such places, besides the pages at the root.
+/// Folders whose pages have such places. Pages at the root have such places, too.
 const FOLDERS: [&str; 2] = ["docs", "research"];
 
-/// The place of a number.
+/// The source of a number: a place in a table.
 struct Source {
     key: String,
     page: String,
     section: String,
     row: String,
     column: String,
-    /// Which number of the cell, from 1 on; `None`: the whole cell.
+    /// Index of the number in its cell, from 1; `None`: the whole cell.
     number: Option<usize>,
 }
 
-/// The pages with such places, filled.
+/// The pages with such places, filled with numbers.
 pub(super) fn pages(root: &Path) -> Result<Vec<Page>, Failure> {
     let keys = root.join(KEYS);
     let values = if keys.exists() { values(root, &read(&keys)?)? } else { BTreeMap::new() };
@@ -72,7 +72,7 @@ fn sources(keys: &str) -> Vec<Source> {
     rows.map_while(source).collect()
 }
 
-/// The number that a page has in the first table of the section with that row and column.
+/// The number in the first table of the section, at that row and column of a page.
 fn value(page: &str, source: &Source) -> Result<String, String> {
     let Source { key, page: name, section, row, column, number } = source;
     let heading = |line: &&str| line.starts_with('#') && line.trim_start_matches('#').trim() == section;
@@ -100,20 +100,21 @@ fn value(page: &str, source: &Source) -> Result<String, String> {
     Err(format!("{key}: \"{section}\" of {name} has no row \"{row}\" with a column \"{column}\""))
 }
 
-/// The cells of a row of a table, without marks of code; a name that is broken over lines is whole.
+/// The cells of a table's row, without marks of code; a name that is broken over lines is joined.
 fn cells(line: &str) -> Option<Vec<String>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     let cell = |cell: &str| cell.trim().replace("_<br>", "_").replace("<br>", " ").replace('`', "");
     Some(inner.split('|').map(cell).collect())
 }
 
-/// One of the numbers of a cell.
+/// The number with this index in a cell.
 fn part(cell: &str, number: usize) -> Option<&str> {
     let numbers = cell.split(|c: char| !(c.is_ascii_digit() || ".-".contains(c)));
     numbers.filter(|part| part.contains(|c: char| c.is_ascii_digit())).nth(number.checked_sub(1)?)
 }
 
-/// The page with a value in each place. A place at the beginning of a line would make HTML of that line.
+/// The page with a value in each place. A place must not be at the beginning of a line, where Markdown would
+/// read it as HTML.
 fn filled(page: &str, values: &BTreeMap<String, String>, used: &mut Vec<String>) -> Result<String, String> {
     let (mut out, mut rest) = (String::with_capacity(page.len()), page);
     while let Some((before, after)) = rest.split_once(BEGIN) {

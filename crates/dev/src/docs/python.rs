@@ -7,7 +7,7 @@ use fairpace_scenario::quantity::Dimension;
 
 /// Columns of the file.
 const WIDTH: usize = 120;
-/// A title that a program need not give.
+/// Title of a scenario whose program gives none.
 const UNTITLED: &str = "untitled";
 
 const BEGIN: &str = r#""""Every key of a scenario, typed. ``make docs`` writes this file."""
@@ -85,7 +85,7 @@ fn scenario(page: &mut String) {
     let _ = write!(page, "        self._make(top, window, links, flows)\n\n{MAKE}");
 }
 
-/// Kinds of the keys that have units, by which other notations of a quantity are written.
+/// Writes the kind of each key that has a unit, by which Python writes quantities in other notations.
 fn kinds(page: &mut String) {
     page.push_str("\n\nKINDS: dict[str, str] = {\n");
     for key in keys::all() {
@@ -103,7 +103,7 @@ fn kinds(page: &mut String) {
     page.push_str("}\n\"\"\"What the numbers of a key measure.\"\"\"\n");
 }
 
-/// The name in Python: `from` is a word of the language.
+/// Name of a key in Python, where `from` is a reserved word.
 fn identifier(key: &Key) -> &str {
     if key.name == "from" { "from_" } else { key.name }
 }
@@ -144,7 +144,7 @@ const fn alias(dimension: Dimension) -> &'static str {
     }
 }
 
-/// `:param rate: ...`, with meaning, kind, range and default.
+/// Writes the description of a parameter, `:param rate: ...`, with meaning, kind, range and default.
 fn parameter(page: &mut String, indent: &str, key: &Key) {
     let range = if key.kind == Kind::Bool { String::new() } else { key.bounds() };
     let range = if range.is_empty() { range } else { format!("; {range}") };
@@ -168,7 +168,7 @@ fn parameter(page: &mut String, indent: &str, key: &Key) {
     let _ = writeln!(page, "{line}");
 }
 
-/// Markdown without links: their texts remain.
+/// Markdown without links; their texts remain.
 fn plain(markdown: &str) -> String {
     let mut text = String::new();
     let mut rest = markdown;

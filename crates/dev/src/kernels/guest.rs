@@ -1,4 +1,4 @@
-//! `fairpace-dev kernel-check`: what runs within a kernel that scripts/kernels.sh has booted.
+//! `fairpace-dev kernel-check`: the checks within a kernel that scripts/kernels.sh has booted.
 
 use std::ffi::OsString;
 use std::fs;
@@ -25,19 +25,19 @@ use super::panic;
 use super::record::Step;
 use crate::args::KernelCheckArgs;
 
-/// Bytes of one transfer: all of the pool, so that flows leave slow start even where a packet takes long.
+/// Bytes of one transfer: the whole pool, so that flows leave slow start even where a packet takes long.
 const BYTES: usize = 4 * 1024 * 1024;
-/// Hostile headers of the check, and how long each runs.
+/// Number of hostile headers in the check.
 const FEW_HEADERS: u32 = 5;
-/// See [`FEW_HEADERS`].
+/// Time for which each of these [`FEW_HEADERS`] runs.
 const FEW_TIME: Duration = Duration::from_secs(5);
-/// How long each runs where there is nothing else.
+/// Time for which each hostile header runs, if the check has no other steps.
 const HOSTILE_TIME: Duration = Duration::from_secs(30);
-/// Connections of a hostile header.
+/// Number of connections of a hostile header.
 const HOSTILE_FLOWS: usize = 50;
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
-/// Checks everything, goes on after failures, and writes a line for each step.
+/// Performs all checks, continues after failures, and writes a line for each step.
 pub(super) fn check(args: &KernelCheckArgs, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let log = KernelLog::open();
     report(out, &kernel())?;
@@ -63,7 +63,7 @@ pub(super) fn check(args: &KernelCheckArgs, out: &mut (dyn Write + Send)) -> io:
     report(out, &Step::End { alarms })
 }
 
-/// Hostile headers of these numbers.
+/// Checks hostile headers with these numbers.
 fn hostile(
     objects: &Path,
     numbers: Range<u32>,
@@ -73,7 +73,7 @@ fn hostile(
     super::hostile::check(objects, numbers, HOSTILE_FLOWS, time, |header| report(out, &Step::Hostile(header)))
 }
 
-/// Each algorithm over a path that reorders.
+/// Checks each algorithm over a path that reorders.
 fn reordering(time: Duration, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let all: Vec<Algorithm> = Algorithm::all().collect();
     each(&all, REORDERED_CONNECTIONS, time, |result| {
@@ -93,7 +93,8 @@ fn kernel() -> Step {
     }
 }
 
-/// Each algorithm on loopback and between two hosts, which end with the thread that is in one of them.
+/// Checks each algorithm on loopback and between two hosts, whose namespaces end with the thread that is in
+/// one of them.
 fn paths() -> io::Result<Vec<Step>> {
     on_own_thread(|| {
         let receiver = path::enter()?;
@@ -104,8 +105,8 @@ fn paths() -> io::Result<Vec<Step>> {
     })
 }
 
-/// ACKs that were handled without the algorithm, because the kernel had no room for its state: the data
-/// arrive all the same.
+/// Reports ACKs that were handled without the algorithm, because the kernel had no room for its state. The
+/// data arrive nevertheless.
 fn without_state(loaded: &Loaded) -> Option<String> {
     match loaded.counters() {
         Ok(counters) if counters.fallbacks == 0 => None,
@@ -145,7 +146,7 @@ fn selected(address: &str, name: &str) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// The life of algorithms on this host, with a socket that is open all the time.
+/// Checks the commands for algorithms on this host, with a socket that is open all the time.
 fn lifecycle(operator: &mut Operator<'_>) -> io::Result<()> {
     serve(LOOPBACK)?;
     let former = fs::read_to_string(DEFAULT)?.trim().to_owned();

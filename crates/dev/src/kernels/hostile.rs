@@ -1,4 +1,4 @@
-//! Hostile headers in a guest, after a proof that a warning of the kernel would be seen there.
+//! Hostile headers in a guest, after a control that shows that a warning of the kernel would be seen.
 
 use std::io;
 use std::ops::Range;
@@ -10,12 +10,12 @@ use fairpace_robustness::hostile::flows::Hosts;
 use fairpace_robustness::hostile::{HeaderRecord, Hostile, How, Objects, one};
 use fairpace_robustness::machine::on_own_thread;
 
-/// How long the header runs that must make the kernel warn.
+/// Time for which the control runs: the header that must make the kernel warn.
 const CONTROL_TIME: Duration = Duration::from_secs(5);
-/// Where the steps have the number of a header, the control has this.
+/// Number of the control among the numbers of headers.
 const CONTROL: u32 = u32::MAX;
 
-/// Runs the control, then the headers of these numbers, and hands on what each did.
+/// Runs the control, then the headers of these numbers, and reports the result of each.
 pub(super) fn check(
     folder: &Path,
     numbers: Range<u32>,
@@ -38,8 +38,8 @@ pub(super) fn check(
     on_own_thread(work)
 }
 
-/// Without clamps, a header that returns 0 must make the kernel warn. If it does not, no other step would
-/// show a warning.
+/// Changes the result of the control: without clamps, a header that returns 0 must make the kernel warn. If
+/// it does not, no other step would show a warning.
 fn control(mut header: HeaderRecord) -> HeaderRecord {
     "control".clone_into(&mut header.name);
     let said = std::mem::take(&mut header.failures);

@@ -1,4 +1,4 @@
-//! `fairpace-dev kernels` and `kernel-check`: other kernels than the running one.
+//! `fairpace-dev kernels` and `kernel-check`: checks on kernels other than the running one.
 //!
 //! scripts/kernels.sh boots each kernel in QEMU with [`guest`] in a small initramfs. The guest reports
 //! [`record::Step`]s over a serial port, and [`page`] makes tables of them.
@@ -25,25 +25,25 @@ use record::Step;
 
 const PAGE: Page = Page { command: "kernels", title: "Kernels" };
 
-/// One kernel: what its guests reported.
+/// A kernel with the reports of its guests.
 #[derive(Debug, Serialize)]
 struct Kernel {
-    /// Such as 6.12.
+    /// Series of the kernel, such as 6.12.
     series: String,
-    /// Package and version, or why there is none.
+    /// Package and version of the kernel, or the reason why there is none.
     source: String,
-    /// `None` if it was not booted.
+    /// Steps of the plain boot; `None` if the kernel was not booted.
     plain: Option<Vec<Step>>,
-    /// The same with `lockdown=confidentiality`.
+    /// Steps of the boot with `lockdown=confidentiality`.
     lockdown: Option<Vec<Step>>,
-    /// Each algorithm over a path that reorders.
+    /// Steps of the boot in which each algorithm runs over a path that reorders.
     reordering: Option<Vec<Step>>,
-    /// Many hostile headers.
+    /// Steps of the boot with many hostile headers.
     hostile: Option<Vec<Step>>,
 }
 
 impl Kernel {
-    /// What each of its guests reported, with the words that follow the series in its name.
+    /// Iterates over the boots: the words that follow the series in the boot's name, and its steps.
     fn boots(&self) -> impl Iterator<Item = (&'static str, &[Step])> {
         let all = [
             ("", &self.plain),
@@ -82,7 +82,7 @@ pub(crate) fn check(args: &KernelCheckArgs, out: &mut Output) -> Result<(), Fail
     out.text(&String::from_utf8_lossy(&lines))
 }
 
-/// All kernels of a folder, the oldest first.
+/// Reads all kernels of a folder, the oldest first.
 fn read(folder: &Path) -> io::Result<Vec<Kernel>> {
     let mut kernels = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -108,8 +108,8 @@ fn read(folder: &Path) -> io::Result<Vec<Kernel>> {
     Ok(kernels)
 }
 
-/// What one guest reported; `None` if it was not booted. A line that was cut off, where the guest was, is
-/// the last one, and is left out: then there is no [`Step::End`], which is a failure.
+/// Reads the steps that a guest reported; `None` if it was not booted. If the guest was interrupted, its last
+/// line is incomplete and left out: then there is no [`Step::End`], which is a failure.
 fn steps(path: &Path) -> io::Result<Option<Vec<Step>>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text.lines().map_while(|line| serde_json::from_str(line).ok()).collect())),

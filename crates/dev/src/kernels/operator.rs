@@ -1,4 +1,4 @@
-//! An administrator in a guest: commands, and what must hold after each.
+//! An administrator in a guest: commands, and checks after each.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,11 +12,11 @@ use fairpace_robustness::soak::traffic::{connected, send};
 
 use super::record::Step;
 
-/// Bytes after each command: enough to need many ACKs, and short in an emulated machine.
+/// Bytes of a transfer after each command: enough to need many ACKs, and few enough for an emulated machine.
 const FEW_BYTES: usize = 512 * 1024;
 pub(super) const LOOPBACK: &str = "127.0.0.1";
 pub(super) const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-/// The exit code for what this kernel cannot do.
+/// Exit code for a command that this kernel cannot perform.
 const UNSUPPORTED: i32 = 3;
 
 pub(super) fn report(out: &mut dyn Write, step: &Step) -> io::Result<()> {
@@ -29,7 +29,7 @@ pub(super) fn offers(name: &str) -> bool {
     offered().iter().any(|offered| offered == name)
 }
 
-/// What must hold after a command: adds what does not.
+/// A check after a command, which adds the failures that it finds.
 type After<'a> = &'a mut dyn FnMut(&mut Vec<String>);
 
 pub(super) struct Operator<'a> {
@@ -39,12 +39,12 @@ pub(super) struct Operator<'a> {
 }
 
 impl Operator<'_> {
-    /// Performs a command, which must succeed.
+    /// Performs a command, which must succeed, and a check after it.
     pub(super) fn perform(&mut self, line: &str, after: After<'_>) -> io::Result<()> {
         self.perform_and_read(line, &mut |_, failures| after(failures))
     }
 
-    /// The same, and `after` gets what it said.
+    /// Performs a command, which must succeed, and a check that gets the command's output.
     pub(super) fn perform_and_read(
         &mut self,
         line: &str,
@@ -78,14 +78,14 @@ pub(super) fn expect_default(failures: &mut Vec<String>, name: &str) {
     }
 }
 
-/// A new socket that selects nothing gets this algorithm, and moves data.
+/// Checks that a new socket that selects no algorithm gets this algorithm, and moves data.
 pub(super) fn expect_used(failures: &mut Vec<String>, name: &str) -> Option<TcpStream> {
     let mut socket = connected(LOOPBACK).map_err(|error| failures.push(format!("connecting: {error}"))).ok();
     expect_still(failures, socket.as_mut(), name);
     socket
 }
 
-/// An open socket has this algorithm, and still moves data.
+/// Checks that an open socket has this algorithm, and still moves data.
 pub(super) fn expect_still(failures: &mut Vec<String>, socket: Option<&mut TcpStream>, name: &str) {
     let Some(socket) = socket else { return failures.push("there is no open socket".to_owned()) };
     match send(socket, 0, FEW_BYTES) {

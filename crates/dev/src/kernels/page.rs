@@ -8,12 +8,12 @@ use super::Kernel;
 use super::record::Step;
 use crate::marked_page::table;
 
-/// Bytes of the transfers' unit.
+/// Bytes of the unit in which transfers are shown.
 const MEGABYTE: f64 = 1024.0 * 1024.0;
-/// The command whose output under lockdown is on the page, besides the load of everything.
+/// The command whose output under lockdown is on the page, besides that of loading all algorithms.
 const SHOWN: &str = "doctor";
 
-/// All tables.
+/// All tables of the page.
 pub(super) fn tables(kernels: &[Kernel]) -> String {
     let booted: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.plain.is_some()).collect();
     let mut out = reordering(kernels) + &hostile(kernels);
@@ -33,7 +33,7 @@ pub(super) fn tables(kernels: &[Kernel]) -> String {
     out.trim_end().to_owned()
 }
 
-/// What went wrong in any kernel, with its name.
+/// The failures of all kernels, each with the kernel's name.
 pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
     let mut found = Vec::new();
     for kernel in kernels {
@@ -62,7 +62,7 @@ pub(super) fn failures(kernels: &[Kernel]) -> Vec<String> {
     found
 }
 
-/// What hostile headers did, all of a kernel together; empty without a boot for that.
+/// A table of hostile headers, a row for each kernel; empty if no kernel was booted for them.
 fn hostile(kernels: &[Kernel]) -> String {
     let row = |Kernel { series, hostile, .. }: &Kernel| {
         let headers = hostile.as_ref()?.iter().filter_map(|step| match step {
@@ -90,7 +90,7 @@ fn reordered(step: &Step) -> Option<&Reordered> {
     }
 }
 
-/// How each algorithm fared over a path that reorders; empty without a boot for that.
+/// A table of the results over a path that reorders; empty if no kernel was booted for it.
 fn reordering(kernels: &[Kernel]) -> String {
     let row = |(Kernel { series, .. }, result): (&Kernel, &Reordered)| {
         let Reordered { algorithm, acks, samples, recoveries, undos, failures, .. } = result;
@@ -124,7 +124,8 @@ fn summary(kernels: &[Kernel]) -> String {
     )
 }
 
-/// How many algorithms load, how much data they moved, and how many commands did what they must.
+/// Cells of a kernel: the number of algorithms that load, the data that they moved, and the number of
+/// commands that passed.
 fn used(steps: &[Step]) -> [String; 3] {
     let (mut loaded, mut all, mut bytes, mut right, mut commands) = (0, 0, 0, 0, 0);
     for step in steps {
@@ -157,7 +158,7 @@ fn under_lockdown(steps: Option<&[Step]>) -> String {
     }
 }
 
-/// Instructions that the verifier went through, by algorithm and kernel.
+/// A table of the instructions that the verifier processed, by algorithm and kernel.
 fn instructions(kernels: &[&Kernel]) -> String {
     let release = |Kernel { series, plain, .. }: &&Kernel| {
         let release =
@@ -184,7 +185,7 @@ fn instructions(kernels: &[&Kernel]) -> String {
     )
 }
 
-/// What the commands said under lockdown.
+/// The output of the commands under lockdown.
 fn lockdown(kernel: &Kernel) -> String {
     let mut out = format!(
         "\n## The output with `lockdown=confidentiality`\n\nOf {}. What each other kernel did is in the last \

@@ -15,13 +15,13 @@ use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 
 use super::operator::{DEFAULT, LOOPBACK, Operator, expect_default, expect_still, nothing_left};
 
-/// The default before ours: another one than `cubic`, which live sockets get.
+/// The default before ours: not `cubic`, which live sockets get.
 const FORMER: &str = "reno";
 const OURS: &str = "fp_bbr3";
-/// How long an emulated kernel may take to free an algorithm that nothing uses: some grace periods of RCU.
+/// Time in which an emulated kernel must free an algorithm without users: some grace periods of RCU.
 const FREEING: Duration = Duration::from_secs(20);
 
-/// `open`: a connection that uses [`OURS`], which is loaded.
+/// Checks `fairpace panic`. `open` is a connection that uses [`OURS`], which is loaded.
 pub(super) fn check(operator: &mut Operator<'_>, mut open: Option<TcpStream>) -> io::Result<()> {
     fs::write(DEFAULT, FORMER)?;
     operator.perform("default bbr3", &mut |failures| {
@@ -56,7 +56,7 @@ pub(super) fn check(operator: &mut Operator<'_>, mut open: Option<TcpStream>) ->
     })
 }
 
-/// A network namespace that only its sockets keep.
+/// A network namespace that exists only through its sockets.
 struct Elsewhere {
     inode: u32,
     listener: TcpListener,
@@ -96,7 +96,7 @@ fn selected(socket: &impl std::os::fd::AsFd) -> io::Result<String> {
     Ok(getsockopt(socket, TcpCongestion)?.to_string_lossy().trim_end_matches('\0').to_owned())
 }
 
-/// The algorithm of what a listener accepts.
+/// Name of the algorithm that a connection has when a listener accepts it.
 fn accepted_by(listener: &TcpListener) -> io::Result<String> {
     let _other = TcpStream::connect(listener.local_addr()?)?;
     selected(&listener.accept()?.0)
@@ -121,7 +121,7 @@ fn expect_words(failures: &mut Vec<String>, said: &str, words: &str) {
     }
 }
 
-/// Nothing of ours is in the kernel, not even unloaded.
+/// Checks that the kernel has no algorithm of ours, not even an unloaded one.
 fn expect_freed(failures: &mut Vec<String>) {
     let deadline = Instant::now() + FREEING;
     loop {

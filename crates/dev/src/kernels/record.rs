@@ -1,43 +1,44 @@
-//! What a guest reports: one JSON object per line on its second serial port.
+//! The report of a guest: one JSON object per line on its second serial port.
 
 use fairpace_robustness::hostile::HeaderRecord;
 use fairpace_robustness::soak::reordering::Reordered;
 use serde::{Deserialize, Serialize};
 
-/// One line.
+/// A line of the report: a step of the check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub(crate) enum Step {
-    /// The first line.
+    /// The kernel of the guest; the first line.
     Kernel {
-        /// `uname -r`.
+        /// Release of the kernel, `uname -r`.
         release: String,
         /// The active level of lockdown.
         lockdown: String,
     },
-    /// One algorithm: loaded, used on both paths, unloaded.
+    /// The check of an algorithm: loaded, used on both paths, unloaded.
     Algorithm {
         name: String,
-        /// Instructions that the verifier went through for all its programs; `None`: it did not load.
+        /// Instructions that the verifier processed for all programs of the algorithm; `None`: it could not
+        /// be loaded.
         instructions: Option<u32>,
         /// Checked bytes that arrived over loopback and over veth.
         bytes: u64,
         failures: Vec<String>,
     },
-    /// A command of an administrator.
+    /// The check of an administrator's command.
     Command {
         line: String,
-        /// Exit code; `None`: a signal ended it.
+        /// Exit code of the command; `None`: a signal ended it.
         code: Option<i32>,
         output: String,
-        /// What was not as it must be after it.
+        /// Conditions that did not hold after the command.
         failures: Vec<String>,
     },
-    /// One algorithm over a path that reorders.
+    /// The check of an algorithm over a path that reorders.
     Reordered(Reordered),
-    /// One hostile header.
+    /// The check of a hostile header.
     Hostile(HeaderRecord),
-    /// The last line: warnings and worse in the kernel's log.
+    /// The last line: warnings and errors in the kernel's log.
     End { alarms: Vec<String> },
 }
 

@@ -1,4 +1,5 @@
-//! Tables that are CSV files. A row that the file has of today's scenario and seed is not simulated again.
+//! Tables that are CSV files. A row that the file already has, with the present scenario and seed, is not
+//! simulated again.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,8 @@ use serde_json::{Value, json};
 
 use super::{Call, store};
 
-/// Simulates the rows that the file lacks, and prints or writes all of them. Returns what `--json` prints.
+/// Simulates the rows that the file lacks, and prints or writes all rows. Returns the record that `--json`
+/// prints.
 pub(super) fn run(
     (of, table): (&Tables, &Table),
     call: Call<'_>,

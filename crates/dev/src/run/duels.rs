@@ -1,4 +1,4 @@
-//! Every algorithm against every other one on one link, and the page with the results.
+//! Duels, every algorithm against every other one on one link, and the page with the results.
 
 use std::path::PathBuf;
 
@@ -12,12 +12,12 @@ use serde::Deserialize;
 use super::{Call, Experiment, duels_page};
 use crate::marked_page::publish;
 
-/// The file.
+/// The content of a file of duels.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
     title: String,
-    /// The page of the tables, from the top of the checkout.
+    /// Path of the page with the tables, from the root of the checkout.
     page: PathBuf,
     /// The options of [`Duels`] by their names.
     duels: toml::Table,

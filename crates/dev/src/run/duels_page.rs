@@ -1,4 +1,4 @@
-//! The tables, as Markdown that is aligned as plain text, too.
+//! The tables of duels, as Markdown whose columns are aligned in the source, too.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use fairpace_cli_core::table::{number, percent, short};
 use fairpace_experiment::duels::{AlgorithmSettings, Buffer, Duel, Record};
 use fairpace_experiment::{Range, markdown_table};
 
-/// Runs of one duel that differ by more than this are marked.
+/// Largest range of shares over the runs of a duel that is not marked.
 const WIDE: f64 = 0.2;
 
-/// Everything between the marks.
+/// The generated part of the page.
 pub(crate) fn generated(record: &Record) -> String {
     let mut page = facts(record);
     page.push_str(
@@ -35,10 +35,10 @@ pub(crate) fn generated(record: &Record) -> String {
     page
 }
 
-/// A duel as a row sees it; the flag is set where the row is its column.
+/// A duel from the point of view of a row; the flag is set if the algorithm of the row is the duel's column.
 type Met<'a> = (&'a Duel, bool);
 
-/// What a table shows of two algorithms that met.
+/// A function that returns the text of a table's cell for a duel.
 type Shown = fn(Met<'_>) -> String;
 
 const TABLES: [(&str, Shown); 3] = [
@@ -66,7 +66,7 @@ fn share((duel, is_column): Met<'_>) -> Option<f64> {
     duel.share.map(|share| if is_column { 1.0 - share } else { share })
 }
 
-/// Losses below 1 % have a second decimal.
+/// Text of the loss rate; a rate below 1 % has a second decimal.
 fn loss((duel, _): Met<'_>) -> String {
     match duel.loss_rate {
         Some(0.0) => "0".to_owned(),
@@ -79,7 +79,7 @@ fn delay((duel, _): Met<'_>) -> String {
     number(duel.queue_delay_mean_ms, 1)
 }
 
-/// How the numbers were measured and how to read them.
+/// A paragraph on how the numbers were measured and how to read them.
 fn facts(record: &Record) -> String {
     let Record { commit, command, seed, seeds, scenarios_hash, rate_mbps, rtt_ms, window_s, .. } = record;
     let [from, to] = window_s.map(short);
@@ -111,8 +111,8 @@ fn facts(record: &Record) -> String {
     text
 }
 
-/// Per algorithm and buffer: its mean share in duels with others, and the loss and queueing delay of the link
-/// when it meets itself.
+/// A table with a row per algorithm and columns per buffer: mean share in duels with other algorithms, and
+/// loss rate and queueing delay of the link when both flows run the algorithm.
 fn overview(record: &Record) -> String {
     let mut header = vec![String::new()];
     for title in ["share, %", "loss, %", "delay, ms"] {

@@ -1,5 +1,5 @@
-//! Tables and pages of how many cases of criteria algorithms pass, with the parameters that they have or with
-//! others.
+//! Tables and pages of evaluations: how many cases of criteria algorithms pass, with their default parameters
+//! or with others.
 
 use std::path::{Path, PathBuf};
 
@@ -15,44 +15,44 @@ use serde::Deserialize;
 use super::{Call, Experiment, store};
 use crate::args::RunArgs;
 
-/// The file.
+/// The content of a file of evaluations.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Evaluations {
     title: String,
-    /// The page of the tables, from the top of the checkout.
+    /// Path of the page with the tables, from the root of the checkout.
     page: PathBuf,
-    /// The folder of the criteria, from there.
+    /// Path of the folder of the criteria, from the root of the checkout.
     criteria: PathBuf,
     #[serde(rename = "table")]
     tables: Vec<Table>,
 }
 
-/// What is measured, and how it is shown.
+/// A table: the evaluation to measure, and how it is shown.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    /// Its name, which the marks on the page have.
+    /// Name of the table, which the marks on the page contain.
     name: String,
     show: Show,
-    /// The algorithms; `all`: each one that controls congestion.
+    /// Names of the algorithms; `all`: every algorithm that controls congestion.
     #[serde(default)]
     cc: Vec<String>,
     /// Algorithms with other parameters, after those of `cc`.
     #[serde(default, rename = "with")]
     changed: Vec<Changed>,
-    /// Those of `cc` to compare with: a page does not list their failed cases.
+    /// Algorithms of `cc` that are there for comparison: a page does not list their failed cases.
     #[serde(default)]
     beside: Vec<String>,
-    /// Only these criteria.
+    /// Criteria to which the evaluation is restricted; empty: all.
     #[serde(default)]
     criterion: Vec<String>,
-    /// Only the cases for a quick look.
+    /// Whether only the cases for a quick look are run.
     #[serde(default)]
     quick: bool,
-    /// Seeds of each case; by default as its criterion says.
+    /// Number of seeds of each case; the default is that of its criterion.
     seeds: Option<u32>,
-    /// Instead of cases this many random paths, which follow from `draw`.
+    /// Number of random paths, drawn from `draw`, in place of cases.
     paths: Option<u32>,
     draw: Option<String>,
 }
@@ -62,27 +62,28 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Changed {
     cc: String,
-    /// "exchange=false": parameters of the algorithm, without its name.
+    /// Settings of the algorithm's parameters, without its name: "exchange=false".
     set: Vec<String>,
 }
 
-/// How a record is shown.
+/// Form in which a record is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Show {
     /// All criteria by section, without pictures.
     Leaderboard,
-    /// All numbers and a picture of each criterion.
+    /// All numbers, and a picture of each criterion.
     Page,
-    /// The cases that pass, at each criterion.
+    /// The number of cases that pass, at each criterion.
     Counts,
-    /// The cases in which each condition holds, and each metric.
+    /// The number of cases in which each condition holds, and each metric.
     Numbers,
-    /// The cases that the first algorithm passes and another one does not, and the other way round.
+    /// The cases that the first algorithm passes and another fails, and the cases that it fails and another
+    /// passes.
     Only,
 }
 
-/// A window or a rate that never changes, or that waits for an environment, is no congestion control.
+/// Algorithms without congestion control: their cwnd or rate never changes, or is set by an environment.
 const WITHOUT_CONTROL: [&str; 3] = ["fixed_cwnd", "fixed_rate", "agent"];
 
 impl Experiment for Evaluations {
@@ -172,7 +173,7 @@ impl Table {
     }
 }
 
-/// The folder in which runs are kept: that of all sections, for one of them.
+/// The folder of the store: for a section, that of all sections.
 fn store_folder(folder: &Path) -> &Path {
     let is_section = folder.join("section.toml").is_file();
     folder.parent().filter(|_| is_section).unwrap_or(folder)
@@ -188,7 +189,7 @@ fn text(record: &Record, show: Show, page: &Path) -> String {
     }
 }
 
-/// The name of a criterion's picture, beside the page.
+/// File name of a criterion's picture, which lies beside the page.
 fn picture(criterion: &CriterionRecord, page: &Path) -> String {
     let stem = page.file_stem().unwrap_or_default().to_string_lossy();
     format!("{stem}-{}.svg", criterion.name)

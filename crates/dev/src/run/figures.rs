@@ -1,4 +1,4 @@
-//! Figures of papers: runs them, records what they came to, and writes their pages.
+//! Figures of papers: runs figures, records their results, and writes their pages.
 
 mod pages;
 mod real;
@@ -24,11 +24,11 @@ use super::{Call, Experiment, store};
 use crate::args::RunArgs;
 pub(crate) use pages::pages;
 
-/// The folder of all papers, and which of its figures are meant.
+/// The folder of all papers, and the figures that were chosen.
 pub(super) struct Figures {
     root: PathBuf,
     folders: Vec<Folder>,
-    /// "", "bbq-ma2017" or "bbq-ma2017/fig05".
+    /// Name of the chosen paper or figure: "bbq-ma2017" or "bbq-ma2017/fig05"; empty for all.
     chosen: String,
 }
 
@@ -39,7 +39,7 @@ struct Work<'a> {
     plan: Plan,
 }
 
-/// A figure that was run.
+/// A figure that was run, with its results.
 struct Finished<'a> {
     sheet: &'a Sheet,
     base: &'a Base,
@@ -47,8 +47,8 @@ struct Finished<'a> {
 }
 
 impl Figures {
-    /// The figures of a folder, or of a file in it: of a figure, a paper, or of all papers. `None`: it is no
-    /// such folder.
+    /// Reads the figures of a folder, or of a file in it: the file of a figure, of a paper, or of all papers.
+    /// `None` if it is no such folder.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, Failure> {
         let is_named = path.ends_with("figure.toml") || path.ends_with("paper.toml");
         let folder = if is_named { path.parent().unwrap_or(path) } else { path };
@@ -75,7 +75,7 @@ impl Figures {
         all.filter(|sheet| [sheet.name().as_str(), &sheet.paper, ""].contains(&self.chosen.as_str()))
     }
 
-    /// Reads all runs of a figure, and records what they came to.
+    /// Reads all runs of a figure, and records the results.
     fn finish<'a>(&self, work: Work<'a>, args: &RunArgs) -> Result<Finished<'a>, Failure> {
         let Work { sheet, base, plan } = work;
         let kept = |scenario: &Scenario| store(&self.root, scenario).get(scenario, args.on);
@@ -92,7 +92,8 @@ impl Figures {
         Ok(Finished { sheet, base, measured })
     }
 
-    /// Whether each number on record is of today's scenarios, measures and bounds, and each figure has some.
+    /// Checks that each recorded number is of the present scenarios, measures and bounds, and that each
+    /// figure has a number.
     fn check(&self) -> Result<(), Failure> {
         for sheet in self.sheets() {
             let stale = kept::stale(&self.root, sheet)?;
@@ -109,7 +110,7 @@ impl Figures {
         Ok(())
     }
 
-    /// Records the verdicts of the short versions. Those of other figures stay.
+    /// Records the verdicts of the short versions. Verdicts of figures that were not run stay.
     fn record_short(&self, finished: &[Finished<'_>]) -> Result<(), Failure> {
         let path = results::short_path(&self.root);
         let failed =

@@ -1,4 +1,4 @@
-//! What decides the result of a run, besides its scenario and seed.
+//! The identity of a run: what decides its result, besides its scenario and seed.
 
 use fairpace_scenario::Scenario;
 use sha2::{Digest, Sha256};
@@ -8,7 +8,7 @@ include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 /// Hash of the simulator's sources.
 const SIMULATOR: &str = env!("FAIRPACE_SIMULATOR");
 
-/// A hash of the simulator and of the algorithms of a scenario, in hex.
+/// Hash of the simulator and of a scenario's algorithms, in hexadecimal digits.
 pub(crate) fn identity(scenario: &Scenario) -> String {
     let mut names: Vec<String> = scenario.flows.iter().map(|flow| flow.cc.to_string()).collect();
     names.sort();

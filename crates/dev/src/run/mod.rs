@@ -1,4 +1,4 @@
-//! `fairpace-dev run`: experiments that are files.
+//! `fairpace-dev run`: runs experiments that are files.
 
 mod csv_file;
 mod duels;
@@ -30,7 +30,7 @@ use evaluation::Evaluations;
 use figures::Figures;
 use identity::identity;
 
-/// Runs the files that are named.
+/// Runs the experiments in the named files.
 pub(crate) fn run(
     args: &RunArgs,
     global: Global,
@@ -47,18 +47,18 @@ pub(crate) fn run(
     files.iter().try_for_each(|(of, path)| of.run(Call { path, args, global, signals }, out))
 }
 
-/// What a file says.
+/// An experiment, as a file declares it.
 trait Experiment {
-    /// Runs what is missing, and prints its numbers or puts them on their page; or checks the page.
+    /// Performs the missing runs, and prints the numbers or writes them to their page; or checks the page.
     fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure>;
 
-    /// Whether --short with --write has a meaning.
+    /// Whether the experiment supports --short together with --write.
     fn records_short(&self) -> bool {
         false
     }
 }
 
-/// How a file is run.
+/// The file of an experiment, and the options with which it is run.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     path: &'a Path,
@@ -73,12 +73,12 @@ impl<'a> Call<'a> {
         self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// The command, which the marks name, with the file as it is called in the checkout.
+    /// The command that the marks name, with the path of the file in the checkout.
     fn command(self) -> String {
         format!("run {}", self.path.strip_prefix(&self.args.dir).unwrap_or(self.path).display())
     }
 
-    /// The page to write to or to check: an unusable one is an error before a long run.
+    /// Opens the page to write or to check, so that an unusable page is an error before a long run.
     fn page(self, page: &Path, command: &str, title: &str) -> Result<Option<MarkedPage>, Failure> {
         let (to, page) = (self.args.dir.join(page), Page { command, title });
         match (self.args.write, self.args.check) {
@@ -88,8 +88,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// With `--check`: whether the page has the tables of runs with this hash. `false`: nothing is to be
-    /// checked.
+    /// With `--check`, checks that the page has the tables of runs with this hash. `false`: there is nothing
+    /// to check.
     fn is_checked(self, page: Option<&MarkedPage>, hash: &str) -> Result<bool, Failure> {
         match page.filter(|_| self.args.check) {
             Some(page) if !page.says(hash) => {
@@ -101,7 +101,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Says where the tables are, after `--write`.
+    /// Prints the path of the page, after `--write`.
     fn report_written(self, page: &Path, out: &mut Output) -> Result<(), Failure> {
         match self.args.write && !self.global.quiet && !self.global.json {
             true => out.line(&format!("the tables are in {}", self.args.dir.join(page).display())),
@@ -109,7 +109,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Simulates what is not kept below `folder`, and keeps there what `part` leaves of it.
+    /// Simulates the runs that are not stored below `folder`, and stores of each what `part` returns.
     fn simulate<'s>(
         self,
         scenarios: impl Iterator<Item = &'s Scenario>,
@@ -122,19 +122,19 @@ impl<'a> Call<'a> {
         keeping.simulate(&missing, part, self.signals, self.global.quiet)
     }
 
-    /// How finished runs are kept below `folder`, which has these stores.
+    /// Where finished runs are stored below `folder`; `cache` returns the store of a scenario.
     fn keeping<'k>(self, folder: &'k Path, cache: &'k (dyn Fn(&Scenario) -> Store + Sync)) -> Keeping<'k> {
         let RunArgs { fresh, jobs, .. } = *self.args;
         Keeping { cache, folder, another: "run a copy of the folder", fresh, jobs }
     }
 }
 
-/// Where a run is kept.
+/// The store for a run of this scenario.
 fn store(folder: &Path, scenario: &Scenario) -> Store {
     Store::new(folder, &identity(scenario), None)
 }
 
-/// What a file is.
+/// Reads the experiment in a file.
 fn read(path: &Path) -> Result<Box<dyn Experiment>, Failure> {
     if let Some(figures) = Figures::read(path)? {
         return Ok(Box::new(figures));
@@ -150,7 +150,7 @@ fn read(path: &Path) -> Result<Box<dyn Experiment>, Failure> {
     })
 }
 
-/// A file whose keys a module here explains.
+/// Parses a file; an error names the module that explains its keys.
 fn parse<T: DeserializeOwned>(path: &Path, text: &str, module: &str) -> Result<T, Failure> {
     toml::from_str(text).map_err(|error| {
         let message = format!("{}: {}", path.display(), error.to_string().trim());
@@ -158,7 +158,7 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str, module: &str) -> Result<T
     })
 }
 
-/// The tables of these names; without names all.
+/// The tables with these names; all tables if there is no name.
 fn chosen<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, names: &[String]) -> Result<Vec<&'a T>, Failure> {
     if let Some(unknown) = names.iter().find(|wanted| !all.iter().any(|table| name(table) == **wanted)) {
         let known: Vec<&str> = all.iter().map(name).collect();
@@ -169,7 +169,7 @@ fn chosen<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, names: &[String]) -> R
     Ok(all.iter().filter(is_wanted).collect())
 }
 
-/// The files that are named, and those in the folders that are named; `what` is in them.
+/// The named files, and the files in the named folders; `what` names the content of the files in errors.
 fn files(named: &[PathBuf], what: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in named {

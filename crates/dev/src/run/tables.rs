@@ -1,4 +1,4 @@
-//! Tables of what runs measure.
+//! Tables of numbers that are measured in runs.
 
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{Call, Experiment, csv_file, store};
 
-/// What `--json` prints of a file.
+/// The record that `--json` prints for a file.
 #[derive(Debug, Serialize)]
 struct Record<'a> {
     title: &'a str,
@@ -22,7 +22,7 @@ struct Record<'a> {
     tables: Vec<Rows<'a>>,
 }
 
-/// A table.
+/// A table with its rows.
 #[derive(Debug, Serialize)]
 struct Rows<'a> {
     name: &'a str,
@@ -78,7 +78,7 @@ fn run(of: &Tables, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
     call.report_written(&of.page, out)
 }
 
-/// Simulates what is not kept, and reads all of it.
+/// Simulates the runs that are not stored, and returns all outcomes.
 fn outcomes(plan: &Plan, call: Call<'_>) -> Result<Vec<Outcome>, Failure> {
     call.simulate(plan.scenarios(), call.folder(), |run| run)?;
     let kept = |scenario: &Scenario| store(call.folder(), scenario).get(scenario, Target::Simulator);

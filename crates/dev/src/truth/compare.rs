@@ -17,17 +17,17 @@ impl Differences {
         self.0.push(i64::from(reported) - i64::from(truth));
     }
 
-    /// How many there are.
+    /// Number of the differences.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Part of them that is exactly zero; 1 if there are none at all.
+    /// Part of the differences that are zero, 0 to 1; 1 if there are no differences.
     pub fn exact(&self) -> f64 {
         self.share(|d| d == 0)
     }
 
-    /// Part of them that is no further than this from zero.
+    /// Part of the differences that are no further than this from zero.
     pub fn within(&self, pkts: i64) -> f64 {
         self.share(|d| d.abs() <= pkts)
     }
@@ -40,7 +40,7 @@ impl Differences {
     }
 }
 
-/// `n  exact  min p1 p10 p50 p90 p99 max`, as cells of a Markdown table.
+/// Writes the cells of a Markdown table: `n  exact  min p1 p10 p50 p90 p99 max`.
 impl fmt::Display for Differences {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sorted = self.0.clone();
@@ -54,67 +54,68 @@ impl fmt::Display for Differences {
     }
 }
 
-/// The outcome of one run. All differences are reported less true.
+/// The result of one run. All differences are reported less true.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Comparison {
-    /// Why a test must not judge the run: the machine disturbed it. The counts are true in any case, but how
-    /// many losses there are to be seen is then the machine's doing.
+    /// Reason why a test must not judge the run: the machine disturbed it. The counts are true in any case,
+    /// but the number of losses that occurred then depends on the machine.
     #[serde(skip)]
     pub disturbed: Option<String>,
-    /// Of the flow, in the whole run.
+    /// Goodput of the flow in the whole run, Mbit/s.
     pub goodput_mbps: f64,
-    /// ACKs that BBRv3 received.
+    /// Number of ACKs that BBRv3 received.
     pub acks: usize,
-    /// Samples of packets whose sending was not recorded, or that were retransmitted since.
+    /// Number of samples of packets whose sending was not recorded, or that were retransmitted since.
     pub samples_not_compared: usize,
-    /// Packets in flight when the packet of a sample was sent.
+    /// Differences of the packets in flight when the packet of a sample was sent.
     #[serde(skip)]
     pub sample_inflight: Differences,
-    /// Packets lost since then.
+    /// Differences of the packets lost since the packet of a sample was sent.
     #[serde(skip)]
     pub sample_lost: Differences,
-    /// Packets in flight by the stateless estimate: what was delivered and marked lost since then.
+    /// Differences of the packets in flight by the stateless estimate: the number delivered and marked lost
+    /// since the packet of a sample was sent.
     #[serde(skip)]
     pub stateless_inflight: Differences,
-    /// LOST events.
+    /// Number of LOST events.
     pub lost_events: usize,
-    /// Those of them for which no lost packet was found: their packet is not compared.
+    /// Number of LOST events for which no lost packet was found: their packet is not compared.
     pub lost_events_not_compared: usize,
-    /// Those of them that came after a retransmission of one of their packets.
+    /// Number of LOST events that came after a retransmission of one of their packets.
     pub lost_events_late: usize,
-    /// Lost packets of a LOST event.
+    /// Differences of the lost packets of a LOST event.
     #[serde(skip)]
     pub event_losses: Differences,
-    /// Packets in flight when the last of them was sent.
+    /// Differences of the packets in flight when the last lost packet of a LOST event was sent.
     #[serde(skip)]
     pub event_inflight: Differences,
-    /// Packets lost since then.
+    /// Differences of the packets lost since the last lost packet of a LOST event was sent.
     #[serde(skip)]
     pub event_lost: Differences,
-    /// ACKs and events with losses, at which BBRv3 tests whether more than 2 % of what was in flight was
-    /// lost.
+    /// Number of ACKs and events with losses, at which BBRv3 tests whether more than 2 % of the packets in
+    /// flight were lost.
     pub loss_tests: usize,
-    /// Those of them that have another result with the true numbers.
+    /// Number of these tests that have another result with the true numbers.
     pub loss_tests_wrong: usize,
 }
 
-/// The numbers when a packet was sent.
+/// The true numbers at the time when a packet was sent.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
-    /// Counts up from one transmission to the next.
+    /// Order of transmissions: a number that grows with each.
     order: usize,
     inflight_pkts: u32,
     lost_pkts: u32,
     delivered_pkts: u32,
 }
 
-/// All packets by the sequence number after them: Linux may split a burst later.
+/// All sent packets by the sequence number after them: Linux may split a burst later.
 #[derive(Debug, Default)]
 struct Sendings {
     last: HashMap<u32, Sent>,
-    /// Retransmitted since the last LOST event, with the numbers of the previous transmission.
+    /// Packets retransmitted since the last LOST event, with the numbers of the previous transmission.
     retransmitted: Vec<Sent>,
-    /// Marked lost at the last LOST event, and not retransmitted since.
+    /// Packets marked lost at the last LOST event, and not retransmitted since.
     pending: HashSet<u32>,
     order: usize,
 }
@@ -173,8 +174,8 @@ impl Comparison {
         self.question(view, lost_pkts, packet.inflight_pkts);
     }
 
-    /// The losses are what is pending now and was not before, and what a timer had marked and sent again
-    /// already.
+    /// Compares a LOST event. Its losses are the packets that are pending now and were not before, and the
+    /// packets that a timer had marked and that were already retransmitted.
     fn on_lost(&mut self, view: &View, sendings: &mut Sendings, pending: HashSet<u32>) {
         let fresh =
             pending.difference(&sendings.pending).filter_map(|end_seq| sendings.last.get(end_seq).copied());
@@ -203,7 +204,7 @@ impl Comparison {
         }
     }
 
-    /// Rows of a Markdown table: what is compared, then the cells of [`Differences`].
+    /// Rows of a Markdown table: the name of the compared number, and the cells of [`Differences`].
     pub fn rows(&self) -> [(&'static str, &Differences); 6] {
         [
             ("sample: in flight when sent", &self.sample_inflight),

@@ -12,7 +12,8 @@ use fairpace_testbed::{Options, measure};
 pub use compare::{Comparison, Differences};
 pub use record::{Packets, Record, Recorder};
 
-/// The hook that says which ACK it is, and helpers that came with it: Linux 6.10.
+/// The first release of Linux with the hook that identifies the ACK, and with helpers that it needs: Linux
+/// 6.10.
 const FIRST_KERNEL: (u32, u32) = (6, 10);
 
 /// Whether a kernel of this release, such as "6.18.0-rc1", shows what happened to each packet.
@@ -25,13 +26,13 @@ pub fn is_shown_by(release: &str) -> bool {
 /// A path for one flow.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// For people.
+    /// Name of the path, for a table.
     pub name: &'static str,
     /// Keys of the link, as a scenario file has them.
     pub link: &'static str,
-    /// Keys of the flow, but for its algorithm.
+    /// Keys of the flow, without its algorithm.
     pub flow: &'static str,
-    /// How long the flow sends.
+    /// Time for which the flow sends, s.
     pub seconds: u64,
 }
 
@@ -46,11 +47,12 @@ impl Case {
     }
 }
 
-/// Runs one flow of BBRv3 over the path, watches it, and compares. `suffix` makes its name in the kernel
-/// unique.
+/// Runs one flow of BBRv3 over the path, records it, and compares the numbers. `suffix` makes the algorithm's
+/// name in the kernel unique.
 ///
 /// # Errors
-/// The kernel refuses the watched algorithm, the testbed cannot run, or the monitor stops it.
+/// Returns an error if the kernel refuses the watched algorithm, if the testbed cannot run, or if the monitor
+/// stops the run.
 pub fn run(case: &Case, suffix: &str, monitor: &mut dyn Monitor) -> Result<Comparison, Failure> {
     let recorder = Recorder::start(suffix)?;
     let outcome = measure(&case.scenario(recorder.kernel_name())?, monitor, &Options::default())?;

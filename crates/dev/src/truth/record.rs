@@ -16,8 +16,8 @@ use libbpf_rs::{
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The watched algorithm and its part. The texts, not their paths: the program may be elsewhere than where it
-/// was built.
+/// Texts of the watched algorithm's header and of the part that records. Texts are used instead of paths,
+/// because the program may run on another machine than it was built on.
 const HEADERS: [(&str, &str); 2] =
     [("truth.h", include_str!("truth.h")), ("programs.h", include_str!("programs.h"))];
 
@@ -26,21 +26,21 @@ const SENT: u32 = 0;
 const PENDING: u32 = 1;
 const ACK: u32 = 2;
 
-/// One record of the ring.
+/// A record of the ring buffer.
 #[derive(Debug, Clone)]
 pub enum Record {
     /// A burst of packets left.
     Sent(Packets),
-    /// These are marked lost and not yet retransmitted. All of them are recorded right before each LOST
-    /// event.
+    /// Packets that are marked lost and not yet retransmitted. All of them are recorded right before each
+    /// LOST event.
     Pending(Packets),
     /// The algorithm's on_ack ran.
     Ack(Box<View>),
-    /// The algorithm's on_event ran; the number is that of `enum cc_event`.
+    /// The algorithm's on_event ran; the number is a value of `enum cc_event`.
     Event(u32, Box<View>),
 }
 
-/// struct truth_packets: a burst that left, or a packet that is marked lost.
+/// The structure truth_packets: a burst that left, or a packet that is marked lost.
 #[derive(Debug, Clone, Copy)]
 pub struct Packets {
     seq: u32,
@@ -52,7 +52,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// The sequence number after each packet.
+    /// Iterates over the sequence number after each packet.
     pub(super) fn ends(&self) -> impl Iterator<Item = u32> {
         let bytes = self.end_seq.wrapping_sub(self.seq);
         // a burst of one does not say how large its packets are
@@ -63,8 +63,8 @@ impl Packets {
     }
 }
 
-/// The watched algorithm, in the kernel from [`Recorder::start`] to [`Recorder::finish`], or until it is
-/// dropped.
+/// A recorder with the watched algorithm, which is in the kernel from [`Recorder::start`] to
+/// [`Recorder::finish`], or until the recorder is dropped.
 pub struct Recorder {
     name: String,
     links: Vec<Link>,
@@ -74,10 +74,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Compiles the watched algorithm and loads it. `suffix` makes its name in the kernel unique.
+    /// Compiles the watched algorithm and loads it. `suffix` makes the algorithm's name in the kernel unique.
     ///
     /// # Errors
-    /// There is no clang, or the kernel refuses the algorithm or the programs.
+    /// Returns an error if there is no clang, or if the kernel refuses the algorithm or the programs.
     pub fn start(suffix: &str) -> std::result::Result<Recorder, Failure> {
         let elf = compile().map_err(|error| {
             let exit = match error.downcast_ref() {
@@ -112,16 +112,17 @@ impl Recorder {
         Ok(Recorder { name, links, object, stop, collector: Some(collector) })
     }
 
-    /// By which sockets select the algorithm.
+    /// Name by which sockets select the algorithm.
     #[must_use]
     pub fn kernel_name(&self) -> &str {
         &self.name
     }
 
-    /// All records in order.
+    /// Unloads the algorithm and returns all records in order.
     ///
     /// # Errors
-    /// Records were missed: the rest would be misread. Or they cannot be read.
+    /// Returns an error if records cannot be read, or if some were missed, because the others would be
+    /// misinterpreted.
     pub fn finish(mut self) -> std::result::Result<Vec<Record>, Failure> {
         let failed = |error: &dyn std::fmt::Display| {
             let message = format!("the records of the true numbers cannot be read: {error}");
@@ -141,7 +142,7 @@ impl Recorder {
         }
     }
 
-    /// Records that found no room.
+    /// Number of records for which the ring buffer had no room.
     fn missed(&self) -> Result<u64> {
         let counters = map(&self.object, ".data.truth")?.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
         Ok(counters.and_then(|v| v.first_chunk().copied()).map_or(0, u64::from_ne_bytes))

@@ -12,27 +12,27 @@ use fairpace_scenario::Target;
 use super::Finished;
 use crate::marked_page::{MarkedPage, Page};
 
-/// In the folder of the papers.
+/// Name of the gallery's file in the folder of the papers.
 const GALLERY: &str = "gallery.html";
 
 const PAGE: Page = Page { command: "docs", title: "Reproduction" };
 
-/// The pages that follow from the records alone.
+/// The pages that are generated from the records only.
 pub(crate) struct Pages {
-    /// REPRODUCTION.md.
+    /// The page REPRODUCTION.md.
     pub(crate) front: MarkedPage,
-    /// Its generated part.
+    /// The generated part of REPRODUCTION.md.
     pub(crate) tables: String,
-    /// Of each paper its page, and the picture of its values.
+    /// The page of each paper, and the picture of its values: path and text.
     pub(crate) papers: Vec<(PathBuf, String)>,
 }
 
-/// Generates the pages of the papers below a folder from their records; writes nothing.
+/// Generates the pages of the papers below a folder from their records; writes no file.
 pub(crate) fn pages(root: &Path) -> Result<Pages, Failure> {
     of_records(root, MarkedPage::read(&beside(root), PAGE)?, &load::papers(root)?)
 }
 
-/// REPRODUCTION.md beside the folder: an unusable page is an error before a long run.
+/// Opens REPRODUCTION.md beside the folder, so that an unusable page is an error before a long run.
 pub(super) fn open(root: &Path) -> Result<MarkedPage, Failure> {
     MarkedPage::open(&beside(root), PAGE)
 }
@@ -57,7 +57,8 @@ fn of_records(root: &Path, front: MarkedPage, folders: &[Folder]) -> Result<Page
     Ok(Pages { front, tables: front::tables(&papers), papers: files })
 }
 
-/// Writes the pages, the pictures of questions that were simulated, and a gallery of what was run.
+/// Writes the pages, the pictures of questions that were simulated, and a gallery of the figures that were
+/// run.
 pub(super) fn write(
     root: &Path,
     folders: &[Folder],
@@ -83,7 +84,7 @@ pub(super) fn write(
     })
 }
 
-/// The records of what was run, with the pictures of this run.
+/// The records of the figures that were run, with the pictures of this run.
 fn drawn(root: &Path, folders: &[Folder], finished: &[Finished<'_>]) -> Result<Vec<PaperRecords>, Failure> {
     let mut papers = Vec::new();
     for folder in folders {

@@ -14,8 +14,8 @@ use fairpace_scenario::{Scenario, Target};
 use super::Work;
 use crate::run::{Call, store};
 
-/// Performs the missing runs, of each figure as many at a time as it allows. A figure with a disturbed run is
-/// left out and reported as a failure at the end.
+/// Performs the missing runs, for each figure as many at a time as it allows. A figure with a disturbed run
+/// is left out and reported as a failure at the end.
 pub(super) fn measure(works: &[Work<'_>], root: &Path, call: Call<'_>) -> Result<(), Failure> {
     let mut disturbed = None;
     for work in works {
@@ -35,7 +35,7 @@ pub(super) fn measure(works: &[Work<'_>], root: &Path, call: Call<'_>) -> Result
     }
 }
 
-/// How many of these real runs may go at a time, for the reason that [`Kernel::at_a_time`] gives.
+/// Number of these real runs that may run at a time, for the reason that [`Kernel::at_a_time`] gives.
 fn at_a_time(kernel: Option<&Kernel>, runs: &[&Scenario]) -> u32 {
     let sends_single_packets = |run: &&Scenario| run.flows.iter().any(|flow| !flow.sending.tso);
     let asked = kernel.map_or(1, |kernel| kernel.at_a_time);

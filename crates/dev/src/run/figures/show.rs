@@ -11,16 +11,16 @@ use serde::Serialize;
 
 use super::Finished;
 
-/// A finished figure in a line.
+/// Text of a finished figure, in a line.
 pub(super) fn line(done: &Finished<'_>) -> String {
     let Measured { verdict, cost, .. } = &done.measured;
     format!("{}: {verdict}, {} runs, {:.1} CPU-seconds", done.sheet.name_on(done.base), cost.runs, cost.cpu_s)
 }
 
-/// A figure that was just run, for `--json`.
+/// The record of a figure that was just run, for `--json`.
 #[derive(Debug, Serialize)]
 struct Ran<'a> {
-    /// With its base, for the table.
+    /// Name of the figure with its base, for the table.
     #[serde(skip)]
     name: String,
     paper: &'a str,
@@ -47,7 +47,7 @@ struct RanValue<'a> {
 #[derive(Debug, Serialize)]
 struct RanShape<'a> {
     what: &'a str,
-    /// The paper does not state it.
+    /// Whether the check is our own, and not stated in the paper.
     #[serde(rename = "is_ours")]
     ours_alone: bool,
     ours: &'a [Mean],
@@ -86,7 +86,7 @@ fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
     }
 }
 
-/// The figures that were run.
+/// Shows the figures that were run.
 pub(super) fn finished(
     all: &[Finished<'_>],
     on: Target,

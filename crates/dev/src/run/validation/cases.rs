@@ -1,4 +1,4 @@
-//! The scenarios, as the simulator and the kernel run them.
+//! The cases of the validation: scenarios, as the simulator and the kernel run them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,27 +14,27 @@ use super::Validation;
 use super::draw::{self, Drawn};
 use crate::run::{Call, files, parse, store};
 
-/// Random delay of a simulated host's sending, which real hosts have. Without it CUBIC and Reno would have
-/// the same result with every seed. Values from 1 us to 1 ms give the same results (FIDELITY.md).
+/// Random delay of a simulated host's sending, as real hosts have it. Without it CUBIC and Reno would have
+/// equal results with every seed. Values from 1 us to 1 ms give equal results (FIDELITY.md).
 const HOST_JITTER: Duration = Duration::from_micros(20);
 
-/// What the receive window of the testbed's hosts grows to, bytes: five eighths of their receive buffer of 64
-/// MiB, since a packet with 1448 bytes of payload occupies 2304. It begins with less, which matters to short
-/// flows.
+/// Size to which the receive window of the testbed's hosts grows, bytes: five eighths of their receive buffer
+/// of 64 MiB, since a packet with 1448 bytes of payload occupies 2304. It begins smaller, which matters to
+/// short flows.
 const RECEIVE_WINDOW_BYTES: u64 = (64 << 20) * 5 / 8;
 
-/// One scenario.
+/// A case: a scenario for both hosts.
 pub(super) struct Case {
     pub(super) name: String,
-    /// What kind of drawn flow it is; `None`: a scenario of a file, whose flows have no end.
+    /// Kind of a drawn flow; `None`: a scenario of a file, whose flows have no end.
     pub(super) kind: Option<String>,
-    /// As in the file.
+    /// The scenario as in the file, for the kernel.
     pub(super) kernel: Scenario,
     pub(super) sim: Scenario,
 }
 
-/// The scenarios of these files and of the files in these folders, in the order of their names. A file may
-/// have a draw of many.
+/// Loads the scenarios of these files and of the files in these folders, in the order of their names. A file
+/// may draw many scenarios.
 pub(super) fn load(named: &[PathBuf]) -> Result<Vec<Case>, Failure> {
     let mut cases = Vec::new();
     for path in files(named, "scenario")? {
@@ -74,20 +74,20 @@ impl Case {
     }
 }
 
-/// A scenario with each seed.
+/// Iterates over copies of a scenario, one for each seed.
 fn with_seeds(of: &Scenario, seeds: u32) -> impl Iterator<Item = Scenario> {
     (1..=u64::from(seeds)).map(|seed| Scenario { seed, ..of.clone() })
 }
 
-/// All seeds of all scenarios, before the kernel's runs: these need a quiet machine.
+/// Simulates all scenarios with all seeds. This precedes the kernel's runs, which need a quiet machine.
 pub(super) fn simulate(cases: &[Case], seeds: u32, call: Call<'_>) -> Result<Vec<Summary>, Failure> {
     let scenarios: Vec<_> = cases.iter().flat_map(|case| with_seeds(&case.sim, seeds)).collect();
     batch::simulate_all(&scenarios, None, call.signals, call.global.quiet, |_, run| run.summary)
 }
 
-/// The runs of all scenarios on the kernel, unless they are kept; `None` where the machine disturbed all
-/// attempts. Each run has its own seed, which determines random losses of links. Those on another release
-/// are not used.
+/// The runs of all scenarios on the kernel, made unless the store has them; `None` where the machine
+/// disturbed all attempts. Each run has its own seed, which determines random losses of links. Runs on
+/// another release of the kernel are not used.
 pub(super) fn measure(
     cases: &[Case],
     of: &Validation,
@@ -111,13 +111,13 @@ pub(super) fn measure(
     })
 }
 
-/// How many disturbed runs there were for this one.
+/// Number of disturbed attempts before this run.
 pub(super) fn disturbed(run: &Option<Run>) -> u32 {
     let Some(run) = run else { return fairpace_testbed::ATTEMPTS };
     run.notes.iter().filter(|note| note.starts_with("attempt ")).count() as u32
 }
 
-/// The name of our algorithm that stands for one of the kernel's own.
+/// Name of our algorithm that stands for an algorithm of the kernel itself.
 fn simulated(cc: &Cc) -> Option<&str> {
     match cc {
         Cc::Kernel(name) if name == "bbr" => Some("bbr1"),

@@ -1,7 +1,7 @@
-//! Short flows that are drawn from a seed: `experiments/validation/short/draw.toml` says from what.
+//! Short flows that are drawn from a seed, from the ranges in `experiments/validation/short/draw.toml`.
 //!
-//! A flow depends on the seed and its number alone, and becomes the text of a scenario file: what is run can
-//! be written to a file and run by itself.
+//! A flow depends only on the seed and its number, and becomes the text of a scenario file, so that each
+//! scenario can be written to a file and run alone.
 
 use std::ops::RangeInclusive;
 
@@ -15,7 +15,7 @@ pub(super) struct File {
     pub(super) draw: Draw,
 }
 
-/// From what flows are drawn. Pairs are the least and the most.
+/// The ranges from which flows are drawn. Pairs are the least and the greatest value.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Draw {
@@ -31,7 +31,7 @@ pub(super) struct Draw {
     kinds: Vec<Kind>,
 }
 
-/// Algorithm and settings of a flow.
+/// A kind of flow: its algorithm and settings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kind {
@@ -40,7 +40,7 @@ struct Kind {
     pacing: Option<bool>,
 }
 
-/// What a flow's key `drop` has.
+/// The range of packets that the key `drop` of a flow names.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Drops {
@@ -57,14 +57,14 @@ struct Drops {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Drawn {
     pub(super) name: String,
-    /// Algorithm and settings, for counts.
+    /// Algorithm and settings, by which flows are counted.
     pub(super) kind: String,
-    /// A scenario file.
+    /// Text of the scenario file.
     pub(super) toml: String,
 }
 
 impl Draw {
-    /// All flows, in order.
+    /// Iterates over all drawn flows, in order.
     pub(super) fn flows(&self) -> impl Iterator<Item = Drawn> {
         (1..=self.flows).map(|number| self.flow(number))
     }
@@ -99,7 +99,7 @@ impl Draw {
 }
 
 impl Drops {
-    /// Entries for a flow of this many packets. No two of them name the same packet.
+    /// Draws entries of `drop` for a flow of this many packets. No two entries name the same packet.
     fn draw(&self, random: &mut Random, packets: u64) -> Vec<String> {
         let (mut entries, mut taken) = (Vec::new(), Vec::new());
         for _ in 0..between(random, (0, self.most)) {
@@ -133,12 +133,12 @@ impl Drops {
     }
 }
 
-/// Uniform, both ends included.
+/// Draws an integer from a uniform distribution, both ends included.
 fn between(random: &mut Random, (least, most): (u64, u64)) -> u64 {
     least + random.below(most.saturating_sub(least) + 1)
 }
 
-/// Each order of magnitude is as likely as any other; both ends included.
+/// Draws an integer such that each order of magnitude is equally likely; both ends included.
 fn magnitude(random: &mut Random, (least, most): (u64, u64)) -> u64 {
     let ratio = (most + 1) as f64 / least as f64;
     ((least as f64 * (random.unit() * ratio.ln()).exp()) as u64).clamp(least, most)
@@ -156,7 +156,8 @@ mod tests {
         toml::from_str::<File>(FILE).expect("it is a draw").draw
     }
 
-    /// Whoever changes the seed or the generator draws other flows than those that were judged.
+    /// The drawn flows are fixed: another seed or generator would draw other flows than those that were
+    /// judged.
     #[test]
     fn the_flows_are_those_that_were_fixed_before_the_first_run() {
         let mut sum = Sha256::new();

@@ -1,8 +1,8 @@
-//! The compared quantities, and the differences that are allowed.
+//! The compared quantities, and the permitted differences.
 //!
 //! The kernel's runs of one scenario differ among themselves. The simulator's mean may lie outside of the
-//! range of the kernel's runs, from the lowest to the highest, by at most the allowance. Of a flow that ends,
-//! the completion time is compared, and nothing else.
+//! range of the kernel's runs, from the lowest to the highest, by at most the allowance. For a flow that
+//! ends, only the completion time is compared.
 
 use fairpace_results::Summary;
 use serde::Serialize;
@@ -13,43 +13,45 @@ use fairpace_experiment::Range as Spread;
 const SHARE_POINTS: f64 = 4.0;
 /// Allowance of the goodput of all flows together, as a ratio of the kernel's.
 const GOODPUT_RATIO: f64 = 0.04;
-/// Allowance of the mean queueing delay, as a ratio of the kernel's, ...
+/// Allowance of the mean queueing delay, as a ratio of the kernel's. The larger of this and [`DELAY_MS`]
+/// applies.
 const DELAY_RATIO: f64 = 0.2;
-/// ... or in milliseconds, whichever is more.
+/// Allowance of the mean queueing delay, ms.
 const DELAY_MS: f64 = 2.0;
 
-/// Allowance of a completion time, as a ratio of the kernel's shortest, ...
+/// Allowance of a completion time, as a ratio of the kernel's shortest. The larger of this and
+/// [`COMPLETION_MS`] applies.
 const COMPLETION_RATIO: f64 = 0.05;
-/// ... or in milliseconds, whichever is more.
+/// Allowance of a completion time, ms.
 const COMPLETION_MS: f64 = 5.0;
 
-/// One quantity of a scenario on both hosts.
+/// A quantity of a scenario on both hosts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Quantity {
     /// The name of a flow or link, or "all flows".
     pub(super) of: String,
     pub(super) what: &'static str,
     pub(super) unit: &'static str,
-    /// `None` without an undisturbed run on the kernel.
+    /// Spread over the kernel's runs; `None` if every run on the kernel was disturbed.
     pub(super) kernel: Option<Spread>,
     pub(super) sim: Spread,
-    /// The simulator's mean minus the kernel's.
+    /// The simulator's mean minus the kernel's mean.
     pub(super) difference: Option<f64>,
     /// Distance of the simulator's mean from the kernel's range.
     pub(super) beyond: Option<f64>,
-    /// Highest allowed distance; `None` for a quantity that is shown and not judged.
+    /// Largest permitted distance; `None` for a quantity that is shown and not judged.
     pub(super) allowed: Option<f64>,
     pub(super) agrees: Option<bool>,
 }
 
-/// What a quantity is called, as in [`Quantity`].
+/// The name of a quantity: the first three fields of [`Quantity`].
 type Name<'a> = (&'a str, &'static str, &'static str);
 
-/// Highest allowed distance, given the kernel's runs.
+/// A function that returns the largest permitted distance, given the kernel's runs.
 type Allowance = fn(&Spread) -> f64;
 
-/// Compares the runs of one scenario; of a drawn flow the completion time, and nothing else. Without a
-/// simulation the result is empty.
+/// Compares the runs of one scenario; for a drawn flow only the completion time. Without a simulation the
+/// result is empty.
 pub(super) fn compare(kernel: &[Summary], sim: &[Summary], is_drawn: bool) -> Vec<Quantity> {
     let Some(first) = sim.first() else { return Vec::new() };
     let mut quantities = Vec::new();

@@ -1,4 +1,4 @@
-//! Validation: the same scenarios in the simulator and on the kernel, and whether the results agree.
+//! Validation: runs scenarios in the simulator and on the kernel, and checks whether the results agree.
 //!
 //! A scenario file names its algorithms as the testbed does: `kernel:cubic` is the kernel's own CUBIC, and
 //! the simulator runs our algorithm of the same name. A file may also draw many short flows from a seed, of
@@ -26,33 +26,34 @@ use crate::marked_page::publish;
 use cases::Case;
 use record::{Compared, Record, SCHEMA};
 
-/// Share of drawn flows that must agree.
+/// Least share of drawn flows that must agree, 0 to 1.
 const LEAST_DRAWN_AGREE: f64 = 0.95;
 
-/// The file.
+/// The content of a file of the validation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
     title: String,
-    /// The page of the tables, from the top of the checkout.
+    /// Path of the page with the tables, from the root of the checkout.
     page: PathBuf,
     validation: Validation,
 }
 
-/// What is run.
+/// The scenarios of the validation, and how often they run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Validation {
-    /// Scenario files, or folders of them, from the folder of this file. A file may have a `[draw]` of many.
+    /// Paths of scenario files, or of folders with scenario files, from the folder of this file. A file with
+    /// a `[draw]` gives many scenarios.
     scenarios: Vec<PathBuf>,
-    /// Runs of each on the kernel.
+    /// Number of runs of each scenario on the kernel.
     #[serde(default = "three")]
     runs: NonZeroU32,
-    /// Simulations of each.
+    /// Number of simulations of each scenario.
     #[serde(default = "five")]
     seeds: NonZeroU32,
-    /// Runs on the kernel at a time. With more than one, packets leave some 20 us late, which short flows on
-    /// slow links bear.
+    /// Number of simultaneous runs on the kernel. With more than one, packets leave some 20 us late, which
+    /// does not affect short flows on slow links.
     #[serde(default = "one")]
     at_a_time: NonZeroUsize,
 }
@@ -126,7 +127,8 @@ impl Validation {
     }
 }
 
-/// A simulator of which fewer of the drawn flows are as the kernel's is not right about short flows.
+/// Returns an error if fewer of the drawn flows agree than [`LEAST_DRAWN_AGREE`]: then the simulator does not
+/// model short flows.
 fn judge_drawn(record: &Record) -> Result<(), Failure> {
     let (drawn, agree) = record.drawn();
     if agree as f64 >= LEAST_DRAWN_AGREE * drawn as f64 {

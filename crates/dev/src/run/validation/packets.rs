@@ -1,8 +1,9 @@
-//! The first packet that differs: what a sender sent and which ACKs reached it, in the simulator and on the
-//! kernel.
+//! The first packet that differs between simulator and kernel: packets that a sender sent, and ACKs that
+//! reached it.
 //!
-//! Both hosts tell an observer the same: packets as they leave the sender, before anything can drop them, and
-//! ACKs as they reach it. A difference in what the receiver did is that of an ACK.
+//! Both hosts report the same events to an observer: packets as they leave the sender, before anything can
+//! drop them, and ACKs as they reach it. A difference in the receiver's behaviour appears as a difference of
+//! an ACK.
 
 use std::fmt::Write as _;
 
@@ -16,16 +17,16 @@ use super::cases::Case;
 /// Time since the start of a run, ns.
 type Nanos = u64;
 
-/// Times that differ by more are a difference of their own, ns: what timers of a kernel with 250 jiffies per
-/// second add, twice.
+/// Largest difference of times that does not count, ns: twice the resolution of timers of a kernel with 250
+/// jiffies per second.
 const LATE: Nanos = 8_000_000;
-/// Packets that are shown before the first difference, and after it.
+/// Number of packets that are shown before and after the first difference.
 const SHOWN: (usize, usize) = (12, 8);
 
-/// A packet by what two hosts must agree on, and when it was there.
+/// A packet: its time, and the text that must be equal on both hosts.
 type Packet = (Nanos, String);
 
-/// What left the sender and what reached it.
+/// The packets that left the sender, and those that reached it.
 #[derive(Debug, Default)]
 struct Log {
     sent: Vec<Packet>,
@@ -50,14 +51,14 @@ impl Observer for Log {
     }
 }
 
-/// An ACK with its blocks, as in `drop`.
+/// Text of an ACK with its blocks, as in `drop`.
 fn shown(next: u64, blocks: &[(u64, u64)]) -> String {
     let blocks = blocks.iter().filter(|(start, end)| start < end);
     let blocks = blocks.map(|(start, end)| format!(" {}-{end}", start + 1));
     format!("ACK of {next}{}", blocks.collect::<String>())
 }
 
-/// Runs a case once on each host, and says how its packets differ.
+/// Runs a case once on each host, and returns a text on how its packets differ.
 pub(super) fn compare(case: &Case, monitor: &mut dyn Monitor) -> Result<String, Failure> {
     let (mut sim, mut kernel) = (Log::default(), Log::default());
     let simulated = fairpace_sim::run_with(&case.sim, monitor, &mut sim)?.summary;
@@ -72,8 +73,8 @@ pub(super) fn compare(case: &Case, monitor: &mut dyn Monitor) -> Result<String, 
     Ok(text + &differences("left", &sim.sent, &kernel.sent) + &differences("reached", &sim.got, &kernel.got))
 }
 
-/// Indices of the first packet that is another one, or that only one of the sequences has, and of the first
-/// before it that is the same but not at the same time.
+/// Index of the first packet that differs or that only one of the sequences has, and index of the first
+/// packet before it that is equal but at another time.
 fn first(sim: &[Packet], kernel: &[Packet]) -> [Option<usize>; 2] {
     let mut both = sim.iter().zip(kernel);
     let shorter = sim.len().min(kernel.len());
@@ -83,7 +84,7 @@ fn first(sim: &[Packet], kernel: &[Packet]) -> [Option<usize>; 2] {
     [content, time.filter(|time| *time < content.unwrap_or(shorter))]
 }
 
-/// Where the packets that left or reached the sender differ.
+/// Text on where the packets that left or reached the sender differ.
 fn differences(what: &str, sim: &[Packet], kernel: &[Packet]) -> String {
     let (many, real) = (sim.len(), kernel.len());
     let mut text = format!("{what} the sender: {many} packets in the simulator, {real} on the kernel\n");
@@ -111,7 +112,7 @@ fn differences(what: &str, sim: &[Packet], kernel: &[Packet]) -> String {
 mod tests {
     use super::*;
 
-    /// A millisecond, ns.
+    /// One millisecond, ns.
     const MS: Nanos = 1_000_000;
 
     fn data(at_ms: &[(u64, u64)]) -> Vec<Packet> {

@@ -1,4 +1,4 @@
-//! The comparison, as Markdown.
+//! The results of the validation, as Markdown.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use super::judge::Quantity;
 use super::record::{Compared, Record};
 use fairpace_experiment::Range as Spread;
 
-/// Everything between the marks.
+/// The generated part of the page.
 pub(super) fn generated(record: &Record) -> String {
     let mut page = facts(record);
     page.push_str(&kinds(record));
@@ -24,7 +24,7 @@ pub(super) fn generated(record: &Record) -> String {
     page
 }
 
-/// One scenario in a line, for display while others run.
+/// Text of one scenario in a line, for display while others run.
 pub(super) fn line(scenario: &Compared) -> String {
     let mut line = format!("{}: {}", scenario.name, verdict(scenario.agrees()));
     for q in scenario.quantities.iter().filter(|q| q.agrees == Some(false)) {
@@ -65,7 +65,7 @@ fn facts(Record { commit, kernel, kernel_runs, seeds, scenarios, .. }: &Record) 
     text
 }
 
-/// Of each kind of drawn flows, how many agree.
+/// A table of how many drawn flows of each kind agree.
 fn kinds(Record { scenarios, .. }: &Record) -> String {
     let kinds: BTreeSet<&str> = scenarios.iter().filter_map(|scenario| scenario.kind.as_deref()).collect();
     let mut text = String::new();
@@ -82,7 +82,7 @@ fn kinds(Record { scenarios, .. }: &Record) -> String {
     text
 }
 
-/// What the scenarios are: those of files, and of drawn flows those that do not agree.
+/// A list of the scenarios: those of files, and the drawn flows that do not agree.
 fn titles(Record { scenarios, .. }: &Record) -> String {
     let mut text = String::from("\n| scenario | what it shows | measured |\n|---|---|---|\n");
     let shown = scenarios.iter().filter(|s| s.kind.is_none() || s.agrees() != Some(true));
@@ -112,12 +112,12 @@ fn kernel(q: &Quantity) -> String {
     q.kernel.as_ref().map_or_else(|| "-".to_owned(), show)
 }
 
-/// Mean (lowest to highest).
+/// Text of a spread: mean (lowest to highest).
 fn show(spread: &Spread) -> String {
     spread.text(decimals(spread.mean))
 }
 
-/// Decimals for about three significant digits.
+/// Number of decimals for about three significant digits.
 fn decimals(value: f64) -> usize {
     match value.abs() {
         x if x >= 100.0 => 0,

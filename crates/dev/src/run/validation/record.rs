@@ -1,46 +1,46 @@
-//! What a validation measures, as `--json` prints it.
+//! The record of a validation, as `--json` prints it.
 
 use serde::Serialize;
 
 use super::judge::Quantity;
 
-/// Version of the record that `--json` prints.
+/// Name and version of the record that `--json` prints.
 pub(super) const SCHEMA: &str = "fairpace.validation/1";
 
-/// Everything that was measured.
+/// All results of a validation.
 #[derive(Debug, Serialize)]
 pub(super) struct Record {
     pub(super) schema: &'static str,
     pub(super) commit: &'static str,
     /// Release of the running kernel (`uname -r`).
     pub(super) kernel: String,
-    /// Runs of each scenario on the kernel.
+    /// Number of runs of each scenario on the kernel.
     pub(super) kernel_runs: u32,
-    /// Simulations of each scenario, with the seeds 1, 2, ...
+    /// Number of simulations of each scenario, with the seeds 1, 2, ...
     pub(super) seeds: u32,
     pub(super) scenarios: Vec<Compared>,
 }
 
-/// One scenario on both hosts.
+/// The results of one scenario on both hosts.
 #[derive(Debug, Serialize)]
 pub(super) struct Compared {
-    /// Its file, without folder and ending.
+    /// Name of the scenario's file, without folder and extension.
     pub(super) name: String,
-    /// Algorithm and settings of a flow that was drawn; left out for others.
+    /// Algorithm and settings of a drawn flow; left out for other scenarios.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<String>,
     pub(super) title: String,
     pub(super) hash: String,
     pub(super) window_s: [f64; 2],
-    /// Undisturbed runs on the kernel.
+    /// Number of undisturbed runs on the kernel.
     pub(super) runs: u32,
-    /// Disturbed runs on the kernel, which were repeated or given up.
+    /// Number of disturbed runs on the kernel, which were repeated or given up.
     pub(super) disturbed: u32,
     pub(super) quantities: Vec<Quantity>,
 }
 
 impl Record {
-    /// The number of drawn flows, and of those that agree.
+    /// The number of drawn flows, and the number of drawn flows that agree.
     pub(super) fn drawn(&self) -> (usize, usize) {
         let drawn = || self.scenarios.iter().filter(|scenario| scenario.kind.is_some());
         (drawn().count(), drawn().filter(|scenario| scenario.agrees() == Some(true)).count())
@@ -48,7 +48,7 @@ impl Record {
 }
 
 impl Compared {
-    /// Whether every judged quantity agrees; `None` without an undisturbed run on the kernel.
+    /// Whether every judged quantity agrees; `None` if every run on the kernel was disturbed.
     pub(super) fn agrees(&self) -> Option<bool> {
         let verdicts = self.quantities.iter().filter(|q| q.allowed.is_some()).map(|q| q.agrees);
         verdicts.collect::<Option<Vec<_>>>().map(|all| all.into_iter().all(|agrees| agrees))
