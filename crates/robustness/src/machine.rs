@@ -1,5 +1,5 @@
-//! What the three commands need of the machine: the program that they start, threads whose namespaces end
-//! with them, and what the kernel says.
+//! Requirements of the three commands on the machine: the program that they start, threads whose namespaces
+//! end with them, and the state of the kernel.
 
 use std::fs;
 use std::io;
@@ -12,10 +12,10 @@ use std::thread;
 use fairpace_cli_core::failure::{Exit, Failure};
 use nix::libc;
 
-/// The congestion controls that sockets of this network namespace can select.
+/// The file with the congestion controls that sockets of this network namespace can select.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// The program `fairpace`: this one, or that beside the running program.
+/// Path of the program `fairpace`: the named one, or that beside the running program.
 pub(crate) fn program(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let beside = || std::env::current_exe().unwrap_or_default().with_file_name("fairpace");
     let path = named.map_or_else(beside, Path::to_owned);
@@ -26,19 +26,19 @@ pub(crate) fn program(named: Option<&Path>) -> Result<PathBuf, Failure> {
     Err(Failure::new(Exit::Usage, format!("there is no program {}", path.display()), help))
 }
 
-/// Performs something on a thread that ends with it, and with the thread the namespaces that it enters.
+/// Performs work on a thread of its own. When the thread ends, the namespaces that it entered end, too.
 pub fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
-/// The congestion controls that the kernel offers.
+/// Names of the congestion controls that the kernel offers.
 #[must_use]
 pub fn offered() -> Vec<String> {
     let names = fs::read_to_string(AVAILABLE).unwrap_or_default();
     names.split_whitespace().map(str::to_owned).collect()
 }
 
-/// `TCP_INFO`; what an older kernel does not have is 0.
+/// Reads `TCP_INFO` of a socket; a field that an older kernel does not have is 0.
 #[expect(unsafe_code, reason = "nix has no TCP_INFO")]
 pub(crate) fn tcp_info(socket: &TcpStream) -> io::Result<libc::tcp_info> {
     // SAFETY: tcp_info consists of integers, so any bytes are one

@@ -7,7 +7,7 @@ use super::case::{Act, Case};
 use super::dice::Dice;
 use super::hostile;
 
-/// What makes a command work, by the name of an argument.
+/// Values with which a command works, by the name of an argument.
 const USUAL: &[(&str, &str)] = &[
     ("file", "s.toml"),
     ("rate", "10mbit"),
@@ -31,14 +31,14 @@ const USUAL: &[(&str, &str)] = &[
     ("adaptor", "./not-there"),
 ];
 
-/// A scenario that takes no time.
+/// A scenario whose simulation takes almost no time.
 pub(super) const SCENARIO: &str = "title = \"t\"\nduration = \"200ms\"\n\
     [[link]]\nrate = \"2mbit\"\nbuffer = \"20kB\"\n\
     [[flow]]\ncc = \"bbr1\"\nrtt = \"10ms\"\n[[flow]]\ncc = \"reno\"\nrtt = \"20ms\"\n";
 
-/// An invocation: of a subcommand, or of none. Each command in turn.
+/// Draws an invocation: of each subcommand in turn, or without a subcommand.
 ///
-/// Commands run without rights: with them, `load`, `testbed` and `demo` change the kernel.
+/// The commands run without rights: with rights, `load`, `testbed` and `demo` would change the kernel.
 pub(super) fn draw(index: u64, dice: &mut Dice) -> Case {
     let mut program = fairpace::Cli::command();
     program.build();
@@ -77,7 +77,7 @@ pub(super) fn draw(index: u64, dice: &mut Dice) -> Case {
     case
 }
 
-/// The exit codes of a command without rights, each also with `--help` (0) or a wrong argument (2).
+/// The permitted exit codes of a command without rights, each also with `--help` (0) or a wrong argument (2).
 fn codes(command: &str) -> &'static [i32] {
     match command {
         "sim" | "demo" | "man" | "new" => &[0, 2, 5],
@@ -102,7 +102,7 @@ fn is_given(arg: &Arg, dice: &mut Dice) -> bool {
     dice.percent(if required { 90 } else { 25 })
 }
 
-/// The words of an argument.
+/// Draws the words of an argument.
 fn of_argument(arg: &Arg, dice: &mut Dice) -> Vec<String> {
     let flag = arg.get_long().map(|long| format!("--{long}"));
     if !arg.get_action().takes_values() {

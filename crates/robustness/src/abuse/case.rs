@@ -1,5 +1,5 @@
-//! One hostile invocation: what its directory holds, how the program starts, what happens meanwhile, and
-//! which exit codes fit.
+//! A case: one hostile invocation, with the content of its directory, the start of the program, the events
+//! during its run, and the permitted exit codes.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-/// What is at a path of the scratch directory before the program starts.
+/// An entry of the scratch directory before the program starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
     /// A file with this content.
@@ -21,96 +21,97 @@ pub(super) enum Entry {
     LockedDir,
     /// A symbolic link to this target.
     Link(String),
-    /// A pipe with a name, which nothing writes to.
+    /// A FIFO to which no process writes.
     Fifo,
 }
 
-/// What happens while the program runs.
+/// An event while the program runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Act {
     /// The program gets a signal.
     Signal(Signal),
-    /// The user writes a file, and makes its directory if there is none.
+    /// The user writes a file, and creates its directory if there is none.
     Write(PathBuf, Vec<u8>),
-    /// The user makes a symbolic link to this target.
+    /// The user creates a symbolic link to this target.
     Link(PathBuf, String),
 }
 
-/// One invocation.
+/// A hostile invocation of the program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Case {
-    /// In a few words.
+    /// Description of the case, a few words.
     pub(super) what: String,
-    /// What the scratch directory holds, all of it the user's.
+    /// Entries of the scratch directory, all of which belong to the user.
     pub(super) files: Vec<(PathBuf, Entry)>,
-    /// Runs that make an earlier result: each must succeed.
+    /// Arguments of earlier runs that make a result: each run must succeed.
     pub(super) before: Vec<Vec<OsString>>,
-    /// What the user does after them: files in earlier results.
+    /// Entries that the user creates after the earlier runs: files in their results.
     pub(super) then: Vec<(PathBuf, Entry)>,
-    /// Lines of `sh` before the program takes the shell's place.
+    /// Lines of `sh` that run before the program replaces the shell.
     pub(super) shell: Vec<String>,
-    /// As a user without any rights, where root runs the generator.
+    /// Whether the program runs as a user without any rights, if root runs the generator.
     pub(super) unprivileged: bool,
     /// The program's arguments.
     pub(super) args: Vec<OsString>,
-    /// Exit codes that fit.
+    /// Permitted exit codes.
     pub(super) fits: Vec<i32>,
-    /// Further signals that may end it.
+    /// Further signals that may end the program.
     pub(super) ends: Vec<Signal>,
-    /// Paths that the program may make.
+    /// Paths that the program may create.
     pub(super) results: Vec<PathBuf>,
-    /// What happens, and how long after the start.
+    /// Events during the run, each with its time after the start.
     pub(super) during: Vec<(Duration, Act)>,
-    /// Arguments of the next start, which removes what a killed process left.
+    /// Arguments of the next start, which removes the files that a killed process left.
     pub(super) again: Option<Vec<OsString>>,
-    /// The output goes elsewhere, so that it says nothing.
+    /// Whether the output is redirected, so that the generator sees none.
     pub(super) mute: bool,
-    /// The environment asks for more output.
+    /// Whether the environment asks for more output.
     pub(super) loud: bool,
 }
 
 impl Case {
-    /// The program with these arguments; results, refusals and machines that cannot do it fit.
+    /// A case of the program with these arguments. It permits results, refusals, and machines that cannot
+    /// perform the command.
     pub(super) fn new<S: Into<OsString>>(args: impl IntoIterator<Item = S>) -> Self {
         Self { args: args.into_iter().map(Into::into).collect(), fits: vec![0, 2], ..Self::default() }
     }
 
-    /// With a file.
+    /// Adds a file.
     pub(super) fn file(mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
         self.files.push((path.into(), Entry::File(content.into())));
         self
     }
 
-    /// With more arguments.
+    /// Adds arguments.
     pub(super) fn arguments<S: Into<OsString>>(mut self, more: impl IntoIterator<Item = S>) -> Self {
         self.args.extend(more.into_iter().map(Into::into));
         self
     }
 
-    /// These codes fit.
+    /// Sets the permitted exit codes.
     pub(super) fn fits(mut self, codes: impl Into<Vec<i32>>) -> Self {
         self.fits = codes.into();
         self
     }
 
-    /// The program may make this.
+    /// Adds a path that the program may create.
     pub(super) fn result(mut self, path: impl Into<PathBuf>) -> Self {
         self.results.push(path.into());
         self
     }
 
-    /// Described so.
+    /// Sets the description.
     pub(super) fn what(mut self, what: impl Into<String>) -> Self {
         self.what = what.into();
         self
     }
 
-    /// Whether the arguments hold this word.
+    /// Whether this word is one of the arguments.
     pub(super) fn has(&self, word: &str) -> bool {
         self.args.iter().any(|argument| argument == word)
     }
 
-    /// The signals that it gets.
+    /// Iterates over the signals that the program gets.
     pub(super) fn signals(&self) -> impl Iterator<Item = Signal> + '_ {
         self.during.iter().filter_map(|(_, act)| match act {
             Act::Signal(signal) => Some(*signal),
@@ -118,7 +119,7 @@ impl Case {
         })
     }
 
-    /// Program and arguments, with the shell around them where it is needed.
+    /// The words of the command: program and arguments, within a shell if the case needs one.
     pub(super) fn command(&self, program: &OsStr, user: Option<u32>) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         if !self.shell.is_empty() {
@@ -136,7 +137,7 @@ impl Case {
     }
 }
 
-/// Words as a shell takes them.
+/// Words quoted for a shell.
 pub(super) fn quoted(words: &[OsString]) -> String {
     let word = |word: &OsString| {
         let text = word.as_bytes();

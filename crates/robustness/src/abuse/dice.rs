@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fairpace_scenario::Random;
 
-/// The choices of one invocation: of its seed, class and index alone.
+/// The choices of one invocation. They depend only on its seed, class and index.
 pub(super) struct Dice(Random);
 
 impl Dice {
@@ -13,22 +13,22 @@ impl Dice {
         Self(Random::new(of_class ^ Random::new(index).next_u64()))
     }
 
-    /// Below `n`.
+    /// A number below `n`.
     pub(super) fn below(&mut self, n: usize) -> usize {
         self.0.below(n as u64) as usize
     }
 
-    /// From `least` to `most`.
+    /// A number from `least` to `most`.
     pub(super) fn within(&mut self, least: usize, most: usize) -> usize {
         least + self.below(most - least + 1)
     }
 
-    /// One of them.
+    /// An item of a list.
     pub(super) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len())]
     }
 
-    /// True in this share of all cases, in percent.
+    /// True in this percentage of all cases.
     pub(super) fn percent(&mut self, share: usize) -> bool {
         self.below(100) < share
     }

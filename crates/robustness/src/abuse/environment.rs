@@ -9,11 +9,11 @@ use super::case::Case;
 use super::dice::Dice;
 use super::perform::Rights;
 
-/// A condition: lines of `sh`, and what it changes in what may be expected.
+/// A condition: lines of `sh`, and the results that they additionally permit.
 struct Condition {
     what: &'static str,
     line: String,
-    /// Further exit codes that fit.
+    /// Further permitted exit codes.
     fits: &'static [i32],
     mute: bool,
     loud: bool,
@@ -30,7 +30,7 @@ impl Condition {
     }
 }
 
-/// What runs: `(arguments, its exit codes)`.
+/// Commands that are run: `(arguments, permitted exit codes)`.
 const COMMANDS: &[(&str, &[i32])] = &[
     ("sim s.toml", &[0]),
     ("sim s.toml --json", &[0]),
@@ -56,12 +56,12 @@ const COMMANDS: &[(&str, &[i32])] = &[
     ("--frobnicate", &[2]),
 ];
 
-/// The condition under which a signal may end it.
+/// Name of the condition under which a signal may end the program.
 const SMALL_FILES: &str = "files of 4 kB";
-/// The next start after that.
+/// Arguments of the next start after that condition.
 const AGAIN: [&str; 4] = ["sim", "s.toml", "--out", "out"];
 
-/// An invocation under one condition, or under two.
+/// Draws an invocation under one condition, or under two.
 pub(super) fn draw(rights: Rights, dice: &mut Dice) -> Case {
     let (command, codes) = *dice.pick(COMMANDS);
     let mut case = Case::new(command.split(' ')).file("s.toml", SCENARIO).fits(codes).result("out");
@@ -109,7 +109,7 @@ fn descriptors(dice: &mut Dice) -> Condition {
     }
 }
 
-/// Limits of resources. Where one makes the system refuse something, the failure may be "unexpected".
+/// Draws limits of resources. If a limit makes the system refuse a call, the failure may be "unexpected".
 fn limits(rights: Rights, dice: &mut Dice) -> Condition {
     let new = Condition::new;
     match dice.below(9) {

@@ -1,4 +1,4 @@
-//! Class `files`: scenario files, traces and distributions that are damaged, or no files at all.
+//! Class `files`: damaged scenario files, traces and distributions, and paths that are no files.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::case::{Case, Entry};
 use super::dice::Dice;
 use super::hostile;
 
-/// Valid scenarios that are cut and changed.
+/// Valid scenarios, which are cut and changed.
 const VALID: [(&str, &str); 6] = [
     ("fq-codel-isolation", include_str!("../../../../scenarios/fq-codel-isolation.toml")),
     ("parking-lot", include_str!("../../../../scenarios/parking-lot.toml")),
@@ -21,7 +21,7 @@ const SIZES: &str = "1000 0.2\n5000 0.5\n20000 0.9\n100000 1\n";
 /// Bytes of a large file: below the limit of scenario files and of traces.
 const LARGE: usize = 1_000_000;
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Scenario,
@@ -29,7 +29,7 @@ enum Role {
     Sizes,
 }
 
-/// An invocation: one file of it is hostile.
+/// Draws an invocation with one hostile file.
 pub(super) fn draw(dice: &mut Dice) -> Case {
     let role = *dice.pick(&[Role::Scenario, Role::Scenario, Role::Scenario, Role::Trace, Role::Sizes]);
     let name = match role {
@@ -69,7 +69,7 @@ fn scenario(link: &str, flow: &str) -> String {
 
 type Files = Vec<(PathBuf, Entry)>;
 
-/// A path that is no readable file: the path to name, and what is there.
+/// A path that is no readable file: the path in the arguments, and the entry at the path.
 fn no_file(name: &str, dice: &mut Dice) -> (String, String, Files) {
     let here = |entry| vec![(PathBuf::from(name), entry)];
     let link = |target: &str| here(Entry::Link(target.to_owned()));
@@ -147,14 +147,14 @@ fn deep(dice: &mut Dice) -> String {
     }
 }
 
-/// A broken line beside escapes, so that an error shows both.
+/// A broken line beside escapes, so that an error shows both of them.
 fn escapes(dice: &mut Dice) -> String {
     let escape =
         *dice.pick(&["\u{1b}]0;pwned\u{7}", "\u{9b}31m", "\u{1b}[2J", "\u{7f}\u{8}", "\r\u{b}\u{c}"]);
     format!("# {escape}\n{escape} = 1 # {escape}\ntitle = 1 # {escape}\nduration = \"{escape}\"\n")
 }
 
-/// A valid file, cut or changed.
+/// A valid file that is cut or changed.
 fn mutated(role: Role, name: &str, dice: &mut Dice) -> (String, String, Files) {
     let (of, text) = valid(role, dice);
     let mut bytes = text.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Values that no scenario and no command line should have.
+//! Invalid and extreme values for scenarios and command lines.
 
 use std::fmt::Write as _;
 
@@ -6,17 +6,18 @@ use fairpace_scenario::keys::{Key, Kind};
 
 use super::dice::Dice;
 
-/// The longest argument that Linux takes is 128 KiB (MAX_ARG_STRLEN); this one leaves room for a key.
+/// Length of a long argument, bytes. Linux permits 128 KiB (MAX_ARG_STRLEN); this length leaves room for a
+/// key.
 const LONG: usize = 100_000;
 /// Depth of nested tables and arrays: deeper than any parser's recursion limit.
 const DEPTH: usize = 3_000;
 
-/// A value, as a file of TOML and as an argument have it.
+/// A value, as a TOML file and as an argument contain it.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
-    /// In a file.
+    /// Text of the value in a file.
     pub(super) toml: String,
-    /// Behind `KEY=`.
+    /// Text of the value after `KEY=`.
     pub(super) plain: String,
 }
 
@@ -48,7 +49,7 @@ pub(super) fn toml_string(text: &str) -> String {
     string
 }
 
-/// Short texts, none with a zero.
+/// Short texts without a zero byte.
 pub(super) const TEXTS: [&str; 72] = [
     "",
     " ",
@@ -124,7 +125,7 @@ pub(super) const TEXTS: [&str; 72] = [
     "\"quoted\"",
 ];
 
-/// Texts that only a file has.
+/// Texts that only a file can contain.
 const RAW: [&str; 34] = [
     "",
     "42",
@@ -162,10 +163,10 @@ const RAW: [&str; 34] = [
     "bare",
 ];
 
-/// How many values [`value`] has.
+/// Number of values that [`value`] can return.
 pub(super) const VALUES: usize = TEXTS.len() + RAW.len() + 14;
 
-/// The value of this number.
+/// The value with this number.
 pub(super) fn value(number: usize, key: &Key, dice: &mut Dice) -> Value {
     if let Some(text) = TEXTS.get(number) {
         return Value::text(*text);
@@ -192,7 +193,7 @@ pub(super) fn value(number: usize, key: &Key, dice: &mut Dice) -> Value {
     }
 }
 
-/// An end of the key's range, or what is beyond it.
+/// An end of the key's range, or a value beyond that end.
 fn of_range(key: &Key, end: u64, beyond: bool) -> Value {
     let end = match (beyond, end == key.most) {
         // a day of simulated time does not end in ten seconds of real time
@@ -220,7 +221,7 @@ fn of_range(key: &Key, end: u64, beyond: bool) -> Value {
     }
 }
 
-/// A text for an argument: no zero, and not longer than Linux takes.
+/// A text for an argument: without a zero byte, and not longer than Linux permits.
 pub(super) fn argument(dice: &mut Dice) -> String {
     const NUMBERS: [&str; 12] = [
         "0",

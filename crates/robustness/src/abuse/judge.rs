@@ -1,4 +1,4 @@
-//! What must hold of each invocation, whatever it gets.
+//! The rules that hold for each invocation, whatever its input.
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -8,19 +8,19 @@ use super::perform::{Over, Seen};
 
 /// Largest output of a command that fails, bytes.
 const ERROR_BYTES: u64 = 64_000;
-/// Commands that catch signals. A signal ends any other one at once, which has nothing to clean up.
+/// Commands that catch signals. A signal ends any other command at once, which leaves nothing to clean up.
 const CATCHING: [&str; 7] = ["sim", "testbed", "compare", "demo", "load", "unload", "list"];
-/// The signals that they catch.
+/// The signals that these commands catch.
 const CAUGHT: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 /// Largest memory of a command that refuses its input, kB.
 const REFUSAL_KB: i64 = 500_000;
 
-/// Something that did not hold.
+/// A violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Violation {
-    /// The rule's name.
+    /// Name of the rule.
     pub(super) rule: &'static str,
-    /// What happened: the same words for what has the same cause, most likely.
+    /// Description of the violation. Violations with the same cause have the same words, as far as possible.
     pub(super) what: String,
 }
 
@@ -30,7 +30,7 @@ impl Violation {
     }
 }
 
-/// All that did not hold.
+/// Returns the violations in an invocation.
 pub(super) fn judge(case: &Case, seen: &Seen) -> Vec<Violation> {
     let mut found = Vec::new();
     found.extend(end(case, seen));
@@ -52,14 +52,14 @@ pub(super) fn judge(case: &Case, seen: &Seen) -> Vec<Violation> {
     found
 }
 
-/// A start before or after the invocation that a case is about.
+/// The violations in a start before or after the invocation that the case tests.
 fn other_start(which: &str, fits: &[i32], seen: &Seen) -> Vec<Violation> {
     let case = Case { what: which.to_owned(), fits: fits.to_vec(), ..Case::default() };
     let said = |found: Violation| Violation { what: format!("{which}: {}", found.what), ..found };
     judge(&case, seen).into_iter().map(said).collect()
 }
 
-/// The form of what it says.
+/// The violations in the form of the output.
 fn form(case: &Case, seen: &Seen) -> Vec<Violation> {
     let mut found: Vec<Violation> = json(case, seen).into_iter().collect();
     if seen.code != Some(0) && !case.loud && seen.output_bytes > ERROR_BYTES {
@@ -73,7 +73,7 @@ fn form(case: &Case, seen: &Seen) -> Vec<Violation> {
     found
 }
 
-/// How it ended.
+/// The violation in the way in which the program ended.
 fn end(case: &Case, seen: &Seen) -> Option<Violation> {
     let stderr = String::from_utf8_lossy(&seen.stderr);
     if let Some(over) = seen.over {
@@ -109,7 +109,8 @@ fn end(case: &Case, seen: &Seen) -> Option<Violation> {
     Some(Violation::new(rule, format!("exit {code}, not {}: {}", codes(&case.fits), message(&stderr))))
 }
 
-/// The signal that ended it was sent, and the program could not catch it, or had caught another one before.
+/// The violation in a death by a signal. It is permitted if the signal was sent, and if the program could not
+/// catch it or had caught another one before.
 fn death(case: &Case, seen: &Seen, signal: i32) -> Option<Violation> {
     let is = |sent: &&Signal| **sent as i32 == signal;
     let Some(sent) = seen.sent.iter().chain(&case.ends).find(is) else {
@@ -129,7 +130,7 @@ fn codes(fits: &[i32]) -> String {
     fits.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
 }
 
-/// The error's message without what differs between invocations.
+/// Message of the error, without the parts that differ between invocations.
 fn message(stderr: &str) -> String {
     let of_json = stderr.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
     let of_json = of_json.and_then(|error| Some(error["error"]["message"].as_str()?.to_owned()));
@@ -140,7 +141,7 @@ fn message(stderr: &str) -> String {
     skeleton(&of_json.unwrap_or_else(of_text))
 }
 
-/// A text without what differs between invocations: numbers, paths, kernel names and quoted words.
+/// A text without the parts that differ between invocations: numbers, paths, kernel names and quoted words.
 fn skeleton(text: &str) -> String {
     let mut unquoted = String::new();
     let mut quote = None;
@@ -169,7 +170,7 @@ fn skeleton(text: &str) -> String {
     words.join(" ").chars().take(80).collect()
 }
 
-/// With `--json` an error is an object, and so is a result.
+/// The violation in the output with `--json`: an error is an object, and so is a result.
 fn json(case: &Case, seen: &Seen) -> Option<Violation> {
     // behind `--` it is no option
     let asks = case.args.iter().take_while(|word| *word != "--").any(|word| word == "--json");
@@ -198,7 +199,7 @@ fn json(case: &Case, seen: &Seen) -> Option<Violation> {
     }
 }
 
-/// No output controls a terminal: colours are off.
+/// The violation that output contains control sequences of a terminal: colours are off.
 fn control(seen: &Seen) -> Option<Violation> {
     for (name, bytes) in [("stdout", &seen.stdout), ("stderr", &seen.stderr)] {
         let text = match std::str::from_utf8(bytes) {

@@ -1,5 +1,5 @@
-//! Class `kernel`: loads and unloads algorithms, in races and killed at random moments. The next command must
-//! work and tell the truth. All names have a suffix that only this process uses.
+//! Class `kernel`: loads and unloads algorithms, several at once, and kills commands at random moments. The
+//! next command must work and report the true state. All names have a suffix that only this process uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,15 +23,16 @@ use crate::machine::offered;
 
 /// Algorithms whose kernel names leave room for the suffix.
 const ALGORITHMS: [&str; 4] = ["reno", "cubic", "bbr1", "bbr3"];
-/// Where `fairpace load` pins what it loads.
+/// Folder in which `fairpace load` pins algorithms.
 const PINS: &str = "/sys/fs/bpf/fairpace";
-/// Where a load or an unload has its pins meanwhile.
+/// Folders in which a load or an unload has its pins while it runs.
 const CHANGES: [&str; 4] =
     ["fairpace_loading", "fairpace_load_done", "fairpace_unloading", "fairpace_unloaded"];
-/// The kernel takes a name out of its list this soon after a killed process: it does so in a work queue.
+/// Time in which the kernel removes a name from its list after a process was killed: it does so in a work
+/// queue.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// What happens in a story.
+/// The plot of a story: a kind of sequence of invocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plot {
     LoadInterrupted,
@@ -62,14 +63,15 @@ impl Plot {
 /// The names of this process in the kernel.
 pub(super) struct Kernel {
     suffix: String,
-    /// The time that a load and an unload of all algorithms take when nothing interrupts them.
+    /// Times that a load and an unload of all algorithms take without interruption.
     usual: [Duration; 2],
-    /// One story at a time: they use the same names. How many there were, by what happened.
+    /// Number of stories by what happened in them. The lock lets one story run at a time, as they use the
+    /// same names.
     told: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 impl Kernel {
-    /// `Err`: why the class is skipped.
+    /// Prepares the class. `Err` is the reason why the class is skipped.
     pub(super) fn prepare(session: &Session) -> Result<Self, String> {
         if !session.rights.is_root {
             return Err("it needs root".into());
@@ -118,17 +120,17 @@ impl Kernel {
         format!("fp_{algorithm}{}", self.suffix)
     }
 
-    /// Our names that sockets can select.
+    /// Names of this process that sockets can select.
     fn loaded(&self) -> BTreeSet<String> {
         offered().into_iter().filter(|name| self.is_ours(name)).collect()
     }
 
-    /// Whether it is a name of this process: also one that a hostile suffix made.
+    /// Whether a name belongs to this process; the suffix of a hostile name counts, too.
     fn is_ours(&self, name: &str) -> bool {
         name.starts_with("fp_") && name.contains(&self.suffix)
     }
 
-    /// Our names in a directory below the pins' file system.
+    /// Paths of our names in a directory of the BPF file system.
     fn ours_in(&self, directory: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
         let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| self.is_ours(name)));
@@ -141,23 +143,23 @@ impl Kernel {
         self.ours_in(PINS).into_iter().filter_map(name).collect()
     }
 
-    /// Our pins that an interrupted load or unload has left.
+    /// Our pins that an interrupted load or unload left.
     fn left(&self) -> Vec<PathBuf> {
         CHANGES.iter().flat_map(|change| self.ours_in(&format!("{PINS}/{change}"))).collect()
     }
 
-    /// How many stories there were, by what happened.
+    /// Number of stories by what happened in them.
     pub(super) fn told(&self) -> BTreeMap<&'static str, u64> {
         self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// What has happened in no story.
+    /// An event that happened in no story.
     pub(super) fn untold(&self) -> Option<&'static str> {
         let told = self.told();
         PLOTS.iter().map(|plot| plot.name()).find(|name| !told.contains_key(name))
     }
 
-    /// Removes all of our names, without a judgement; says what resisted.
+    /// Removes all of our names, without a judgement; returns the names that could not be removed.
     pub(super) fn finish(&self, session: &Session) -> Vec<String> {
         let command = |args: &[&str]| {
             // what is left shows whether it worked
@@ -173,7 +175,8 @@ impl Kernel {
         self.settled(&BTreeSet::new()).into_iter().collect()
     }
 
-    /// Our names that sockets can select, when they are these, or else after a while.
+    /// Waits until the names that sockets can select are the expected ones, for a limited time, and returns
+    /// our names.
     fn settled(&self, expected: &BTreeSet<String>) -> BTreeSet<String> {
         let begun = Instant::now();
         loop {
@@ -185,7 +188,7 @@ impl Kernel {
         }
     }
 
-    /// Performs story `index`.
+    /// Performs the story with this index.
     pub(super) fn perform(
         &self,
         session: &Session,
@@ -211,16 +214,16 @@ impl Kernel {
     }
 }
 
-/// Several invocations, one after the other or at once.
+/// A story: several invocations, one after the other or at once.
 struct Story<'a> {
     kernel: &'a Kernel,
     session: &'a Session,
     index: u64,
     stop: &'a dyn Fn() -> bool,
     steps: usize,
-    /// A signal has ended a load or an unload before it was done.
+    /// Name of the interruption, if a signal ended a load or an unload before it was done.
     hits: Option<&'static str>,
-    /// What the last `list` said is loaded.
+    /// Names that the last `list` reported as loaded.
     said: BTreeSet<String>,
     ran: Vec<Ran>,
 }
@@ -243,7 +246,7 @@ impl Story<'_> {
         self.all_gone()
     }
 
-    /// Runs and judges a case.
+    /// Runs a case and judges it.
     fn run(&mut self, case: Case) -> io::Result<Option<Seen>> {
         self.steps += 1;
         let name = format!("kernel-{}-{}", self.index, self.steps);
@@ -304,8 +307,8 @@ impl Story<'_> {
         self.all_or_none(names, fits, "unload")
     }
 
-    /// A moment within the usual time of a command, or a little behind it. The change itself comes late, so
-    /// three quarters of the moments are in the second half.
+    /// A random moment within the usual duration of a command, or slightly after it. The change itself comes
+    /// late, so three quarters of the moments are in the second half.
     fn moment(usual: Duration, dice: &mut Dice) -> Duration {
         let least = if dice.percent(25) { 0 } else { 500 };
         usual * dice.within(least, 1_200) as u32 / 1_000
@@ -323,7 +326,7 @@ impl Story<'_> {
         Ok(seen)
     }
 
-    /// As many of the names as fit are loaded, as the last `list` said.
+    /// Checks that the number of loaded names is one of `fits`, as the last `list` reported them.
     fn all_or_none(&mut self, names: &[&str], fits: &[usize], what: &str) -> io::Result<()> {
         let loaded = names.iter().filter(|name| self.said.contains(&self.kernel.name(name))).count();
         if !fits.contains(&loaded) {
@@ -333,7 +336,7 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// An argument that nothing should have, with the rights to do what it says. All names get our suffix.
+    /// Invokes a command with a hostile argument, with the rights to perform it. All names get our suffix.
     fn hostile(&mut self, algorithm: &str, dice: &mut Dice) -> io::Result<()> {
         let (suffix, argument) = (self.kernel.suffix.clone(), hostile::argument(dice));
         let shown: String = argument.chars().take(40).collect();
@@ -357,7 +360,7 @@ impl Story<'_> {
         self.truth()
     }
 
-    /// Several processes load and unload the same name at once.
+    /// Runs several processes that load and unload the same name at once.
     fn race(&mut self, algorithm: &str, dice: &mut Dice) -> io::Result<()> {
         let was_loaded = dice.percent(50);
         if was_loaded {
@@ -403,7 +406,8 @@ impl Story<'_> {
         })
     }
 
-    /// `list`, which repairs, says what the kernel offers, and nothing lies around any more.
+    /// Checks that `list`, which repairs, reports the names that the kernel offers, and that no other files
+    /// are left.
     fn truth(&mut self) -> io::Result<()> {
         let Some(seen) = self.run(Case::new(["list", "--json"]).what("list").fits([0]))? else {
             return Ok(());
@@ -430,7 +434,7 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// Whatever happened before, a load works, unless `list` has said that the algorithm is loaded.
+    /// Checks that a load works after any interruption, unless `list` reported that the algorithm is loaded.
     fn next_command(&mut self, algorithm: &str) -> io::Result<()> {
         let is_loaded = self.said.contains(&self.kernel.name(algorithm));
         let fits = if is_loaded { 6 } else { 0 };

@@ -6,7 +6,7 @@ use super::case::Case;
 use super::dice::Dice;
 use super::hostile::{self, Value};
 
-/// What a key needs beside it so that its own value matters: `(key, its companions)`.
+/// Other keys that a key needs so that its own value has an effect: `(key, its companions)`.
 const COMPANIONS: &[(&str, &[(&str, &str)])] = &[
     ("policer_rate", &[("policer_burst", "\"30kB\"")]),
     ("policer_burst", &[("policer_rate", "\"1mbit\"")]),
@@ -27,10 +27,11 @@ const COMPANIONS: &[(&str, &[(&str, &str)])] = &[
     ("stagger", &[("count", "3")]),
 ];
 
-/// A step through all pairs: a prime that divides no plausible number of them.
+/// Step through all pairs: a prime that does not divide a plausible number of pairs.
 const STRIDE: u64 = 7_919;
 
-/// Invocation `index`: after as many as there are pairs of a key and a value, each pair was there once.
+/// Draws the invocation with this index. In as many invocations as there are pairs of a key and a value, each
+/// pair occurs once.
 pub(super) fn draw(seed: u64, index: u64, dice: &mut Dice) -> Case {
     let keys: Vec<&Key> = keys::all().collect();
     let pairs = (keys.len() * hostile::VALUES * 2) as u64;
@@ -51,7 +52,7 @@ pub(super) fn draw(seed: u64, index: u64, dice: &mut Dice) -> Case {
     if dice.percent(50) { case.arguments(["--json"]) } else { case }
 }
 
-/// The key as `--set` has it.
+/// The key as an argument of `--set`.
 fn path(key: &Key) -> String {
     match key.section {
         Section::Top => key.name.to_owned(),
@@ -61,7 +62,7 @@ fn path(key: &Key) -> String {
     }
 }
 
-/// A scenario of 100 simulated milliseconds, with the key where the file has it.
+/// A scenario of 100 simulated milliseconds, with the key at its place in the file.
 fn text(key: &Key, value: Option<&Value>) -> String {
     let mut text = String::new();
     for section in Section::ALL {

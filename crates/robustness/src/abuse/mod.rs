@@ -1,10 +1,9 @@
 //! `fairpace-dev abuse`: starts the real `fairpace` thousands of times with hostile input and judges each
 //! invocation.
 //!
-//! `hostile` has values, and a module for each class (`keys`, `files`, `arguments`, `out`,
-//! `environment`, `signals`, `kernel`) makes `case`s of them, from the seed alone. `perform` runs a
-//! case in a `scratch` directory of its own, `judge` has the rules, and `report` groups what
-//! violates them.
+//! `hostile` has values, from which a module for each class (`keys`, `files`, `arguments`, `out`,
+//! `environment`, `signals`, `kernel`) makes `case`s by the seed alone. `perform` runs a case in a `scratch`
+//! directory of its own, `judge` has the rules, and `report` groups the violations.
 
 mod arguments;
 mod case;
@@ -44,28 +43,29 @@ use kernel::Kernel;
 use perform::{Seen, Session};
 use report::Findings;
 
-/// One invocation with its judgement.
+/// An invocation with its judgement.
 struct Ran {
     case: Case,
     seen: Seen,
     violations: Vec<Violation>,
 }
 
-/// Classes in the order in which they take turns; those with more to find come more often.
+/// Classes in the order in which they take turns; classes in which more faults are expected come more often.
 const TURNS: [Class; 20] = {
     use Class::{Arguments as A, Environment as E, Files as F, Kernel, Keys as K, Out as O, Signals as S};
     [K, F, A, O, K, E, A, F, S, K, O, A, F, E, K, O, F, A, E, Kernel]
 };
-/// With the value 1 in the environment, nothing may be skipped: CI has a kernel.
+/// Name of an environment variable. With the value 1 no class may be skipped; CI, which has a kernel, sets
+/// it.
 const REQUIRE_KERNEL: &str = "FAIRPACE_REQUIRE_KERNEL";
-/// The time without --time and --count.
+/// Duration of the run without --time and --count.
 const USUAL: Duration = Duration::from_secs(120);
 
-/// Which invocations there are.
+/// The plan of invocations.
 struct Plan {
     seed: u64,
     only: Option<Class>,
-    /// The run ends at this number or after this time, whichever comes first.
+    /// Number of invocations at which the run ends, if its time is not over before.
     count: Option<u64>,
     time: Option<Duration>,
 }
@@ -91,7 +91,7 @@ impl Plan {
         self.count.is_some_and(|count| number >= count) || self.time.is_some_and(|time| elapsed >= time)
     }
 
-    /// What is left after this many invocations.
+    /// The time that is left after this many invocations.
     fn left(&self, done: u64, elapsed: Duration) -> Duration {
         let by_time = self.time.map(|time| time.saturating_sub(elapsed));
         let each = elapsed.as_secs_f64() / done.max(1) as f64;
@@ -104,7 +104,8 @@ impl Plan {
 /// Performs `fairpace-dev abuse`.
 ///
 /// # Errors
-/// There is no program, what must not be skipped is, a signal came, or an invocation violates a rule.
+/// Returns an error if there is no program, if a class that is required must be skipped, if a signal arrived,
+/// or if an invocation violates a rule.
 pub fn run(args: &AbuseArgs, global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
     let program = program(args.program.as_deref())?;
     let session = Session::begin(&program, args.limit).map_err(|error| cannot(&program, &error))?;
@@ -138,7 +139,7 @@ fn cannot(program: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Internal, message, "check TMPDIR and the space in it")
 }
 
-/// What helps if invocations are skipped.
+/// Help for the case that invocations are skipped.
 const AS_ROOT: &str = "run it as root, where unshare and setpriv work";
 
 fn is_required() -> bool {
@@ -150,7 +151,7 @@ struct Abuse<'a> {
     plan: Plan,
     session: &'a Session,
     kernel: Option<Kernel>,
-    /// What this machine or this user cannot do.
+    /// Classes that this machine or this user cannot run.
     skipped: Vec<String>,
     findings: Mutex<Findings>,
     quiet: bool,
@@ -183,8 +184,8 @@ impl<'a> Abuse<'a> {
         Ok(Self { plan: Plan::new(args), session, kernel, skipped, findings: Mutex::default(), quiet })
     }
 
-    /// Performs one invocation, or the several of a story in the kernel. `None`: it is skipped, or `stop`
-    /// said so.
+    /// Performs one invocation, or the several of a story in the kernel. `None`: it was skipped, or `stop`
+    /// returned true.
     fn perform(&self, class: Class, index: u64, stop: &dyn Fn() -> bool) -> io::Result<Option<Vec<Ran>>> {
         let seed = self.plan.seed;
         let mut dice = Dice::new(seed, class as u64, index);
@@ -209,7 +210,8 @@ impl<'a> Abuse<'a> {
         Ok(Some(vec![Ran { case, seen, violations }]))
     }
 
-    /// Where CI requires the kernel, a run of a minute has told all of its stories.
+    /// Checks, where CI requires the kernel, that a run of a minute or more has performed every kind of
+    /// story.
     fn is_enough(&self) -> Result<(), Failure> {
         let Plan { only: None, count: None, time: Some(time), .. } = self.plan else { return Ok(()) };
         let untold = self.kernel.as_ref().and_then(Kernel::untold);
@@ -222,7 +224,7 @@ impl<'a> Abuse<'a> {
         }
     }
 
-    /// Each thread takes the next invocation until the plan is over.
+    /// Performs invocations in several threads, each of which takes the next one until the plan is over.
     fn perform_all(&self, args: &AbuseArgs, signals: &Signals, begun: Instant) -> Result<(), Failure> {
         let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
         let line = Mutex::new(begun);
@@ -255,7 +257,7 @@ impl<'a> Abuse<'a> {
         findings.add(class, index, ran);
     }
 
-    /// A line of progress: on a terminal each second, in a log every 20 s.
+    /// Shows a line of progress: on a terminal each second, in a log every 20 s.
     fn show(&self, done: u64, begun: Instant, line: &Mutex<Instant>) {
         let is_terminal = io::stderr().is_terminal();
         let every = Duration::from_secs(if is_terminal { 1 } else { 20 });
@@ -276,7 +278,7 @@ impl<'a> Abuse<'a> {
         }
     }
 
-    /// One invocation, in full.
+    /// Performs one invocation and shows it in full.
     fn replay(&self, class: Class, index: u64, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
         let ran = self.perform(class, index, &|| signals.received().is_some());
         let ran = ran.map_err(|error| cannot(&self.session.program, &error))?;

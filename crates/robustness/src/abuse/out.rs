@@ -1,4 +1,4 @@
-//! Class `out`: results go where the user has files, or puts some during the run.
+//! Class `out`: results are written where the user has files, or creates files during the run.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -9,7 +9,7 @@ use super::case::{Act, Case, Entry};
 use super::dice::Dice;
 use super::perform::Rights;
 
-/// A comparison, without its duration.
+/// Arguments of a comparison, without its duration.
 pub(super) const COMPARE: [&str; 9] =
     ["compare", "--rate", "1gbit", "--buffer", "1MB", "--rtt", "10ms,20ms", "--cc", "bbr1,reno"];
 /// A scenario whose simulation takes a few tenths of a second.
@@ -18,9 +18,9 @@ pub(super) const SOME_TIME: &str = "title = \"some time\"\nduration = \"20s\"\n\
     [[flow]]\ncc = \"bbr1\"\nrtt = \"10ms\"\n\
     [[flow]]\ncc = \"reno\"\nrtt = \"20ms\"\n";
 
-/// A file that is the user's.
+/// Content of a file that belongs to the user.
 const THESIS: &[u8] = b"my thesis\n";
-/// Names that a user's own file may have, some like those of a result.
+/// Names that a user's own file may have; some are names of files of a result.
 const NAMES: [&str; 8] = [
     "thesis.txt",
     "notes.txt",
@@ -46,7 +46,7 @@ fn writer(dice: &mut Dice) -> Case {
     if dice.percent(30) { case.arguments(["--json"]) } else { case }
 }
 
-/// An invocation.
+/// Draws an invocation.
 pub(super) fn draw(rights: Rights, dice: &mut Dice) -> Case {
     match dice.below(10) {
         0..=2 => there(dice),
@@ -61,7 +61,7 @@ fn entry(path: &str, entry: Entry) -> (PathBuf, Entry) {
     (path.into(), entry)
 }
 
-/// Something of the user's is there from the start.
+/// A case in which files of the user exist from the start.
 fn there(dice: &mut Dice) -> Case {
     let file = || Entry::File(THESIS.to_vec());
     let name = format!("out/{}", dice.pick(&NAMES));
@@ -88,7 +88,7 @@ fn there(dice: &mut Dice) -> Case {
     if allowed { case.result("out").result("nowhere") } else { case }
 }
 
-/// The user puts something there during the run.
+/// A case in which the user creates files during the run.
 fn filled(dice: &mut Dice) -> Case {
     let path = PathBuf::from(format!("out/{}", dice.pick(&NAMES)));
     let write = |path: PathBuf| Act::Write(path, THESIS.to_vec());
@@ -112,7 +112,7 @@ fn earlier_result() -> Vec<OsString> {
     ["sim", "s.toml", "--set", "duration=100ms", "--out", "out"].map(OsString::from).to_vec()
 }
 
-/// An earlier result in which the user has written.
+/// A case in which the user has written into an earlier result.
 fn earlier(dice: &mut Dice) -> Case {
     let mut case = writer(dice).arguments(["--out", "out"]).result("out");
     case.before.push(earlier_result());
@@ -128,7 +128,7 @@ fn earlier(dice: &mut Dice) -> Case {
     case
 }
 
-/// Strange paths.
+/// A case with an unusual path.
 fn path(dice: &mut Dice) -> Case {
     let paths: [&[u8]; 16] = [
         b"",
@@ -160,7 +160,8 @@ fn path(dice: &mut Dice) -> Case {
     case.fits([0, 2, 5])
 }
 
-/// Where nothing can be replaced: no right to write, mount points, full disks, `man` over files.
+/// A case in which no directory can be replaced: no right to write, mount points, full disks, `man` over
+/// files.
 fn fixed(rights: Rights, dice: &mut Dice) -> Case {
     let case = writer(dice).arguments(["--out", "out"]).result("out");
     match dice.below(5) {

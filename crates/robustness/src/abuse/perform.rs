@@ -1,4 +1,4 @@
-//! Starts the program, does to it what the case says, and measures what becomes of it.
+//! Starts the program, performs the events of the case, and measures the result.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
@@ -19,28 +19,29 @@ use super::scratch;
 
 /// Bytes of an output that are read for the judgement.
 const READ_BYTES: u64 = 4 << 20;
-/// A process that writes more than this to one output is killed.
+/// Bytes of one output from which a process is killed.
 const FLOOD_BYTES: u64 = 64 << 20;
-/// A process that has more resident memory than this is killed: others work on this machine, too.
+/// Resident memory from which a process is killed, kB, because others work on this machine, too.
 const LARGE_KB: u64 = 2_000_000;
-/// The program catches signals after this time: a whole `fairpace list` is over after 15 ms.
+/// Time after which the program catches signals. A whole `fairpace list` takes 15 ms.
 const START: Duration = Duration::from_millis(100);
-/// The same on a machine that is busy with other work.
+/// Time after which the program catches signals on a machine that is busy with other work.
 const SLOW_START: Duration = Duration::from_millis(1_000);
-/// A process that has had a CPU for less may not catch signals yet: five ticks of the usual clock.
+/// CPU time up to which a process may not catch signals yet: five ticks of the usual clock.
 const START_CPU: Duration = Duration::from_millis(50);
-/// The first of the users that unprivileged invocations run as: of no person, each without another process.
+/// The first id of the users that unprivileged invocations run as: ids of no person, each without another
+/// process.
 const FIRST_USER: u32 = 61_000;
-/// How many of them there are.
+/// Number of these users.
 const USERS: u32 = 4_000;
 
-/// What the generator may do on this machine.
+/// Rights of the generator on this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rights {
     pub(super) is_root: bool,
-    /// File systems can be mounted in a namespace of their own.
+    /// Whether file systems can be mounted in a namespace of their own.
     pub(super) can_mount: bool,
-    /// Invocations have no more rights than they should: this is not root, or rights can be dropped.
+    /// Whether invocations can run without root's rights: the generator is not root, or it can drop rights.
     pub(super) can_drop: bool,
 }
 
@@ -62,13 +63,13 @@ impl Rights {
         }
     }
 
-    /// The command that gives a process mounts of its own.
+    /// The command that gives a process a mount namespace of its own.
     pub(super) const fn unshare(self) -> &'static str {
         if self.is_root { "unshare -m" } else { "unshare -rm" }
     }
 }
 
-/// What ended an invocation before its time.
+/// The reason why an invocation was ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Over {
     Time,
@@ -76,39 +77,39 @@ pub(super) enum Over {
     Memory,
 }
 
-/// What became of an invocation.
+/// The observations of an invocation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
     pub(super) code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that ended the program.
     pub(super) signal: Option<i32>,
-    /// Signals that were sent before it ended.
+    /// Signals that were sent before the program ended.
     pub(super) sent: Vec<Signal>,
-    /// Those of them that may have come before it could catch any.
+    /// Those sent signals that may have arrived before the program could catch any.
     pub(super) early: Vec<Signal>,
-    /// The runs that made an earlier result.
+    /// Observations of the runs that made an earlier result.
     pub(super) before: Vec<Seen>,
-    /// The next start.
+    /// Observations of the next start.
     pub(super) again: Option<Box<Seen>>,
-    /// What the user made before it ended.
+    /// Entries that the user created before the program ended.
     pub(super) made: Vec<(PathBuf, Entry)>,
     pub(super) wall: Duration,
     pub(super) over: Option<Over>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
-    /// Bytes of both outputs.
+    /// Number of bytes of both outputs together.
     pub(super) output_bytes: u64,
     pub(super) peak_kb: i64,
-    /// What it left in its directory.
+    /// Paths that the program left in its directory.
     pub(super) left: Vec<String>,
-    /// What was the user's and is gone or changed.
+    /// Entries of the user that are gone or changed.
     pub(super) lost: Vec<String>,
 }
 
-/// The directory of all invocations, and what starts them.
+/// The session: the directory of all invocations, and the means to start them.
 pub(super) struct Session {
     root: tempfile::TempDir,
-    /// A link to the program, so that a build in between changes nothing.
+    /// Path of a link to the program, so that a build during the run changes nothing.
     pub(super) program: PathBuf,
     pub(super) limit: Duration,
     pub(super) rights: Rights,
@@ -131,7 +132,7 @@ impl Session {
         Ok(Self { root, program: own, limit, rights: Rights::find(), users: AtomicU32::new(0) })
     }
 
-    /// Performs a case in a directory of this name. `None`: `stop` said so.
+    /// Performs a case in a directory of this name. `None`: `stop` returned true.
     pub(super) fn perform(
         &self,
         case: &Case,
@@ -242,7 +243,8 @@ impl Session {
     }
 }
 
-/// Whether a path is in a result: the named one, or beside it with a number, where the name was taken.
+/// Whether a path is in a result: in the named directory, or in one beside it with a number, if the name
+/// existed.
 fn is_result(path: &Path, result: &Path) -> bool {
     let numbered = |first: &Path| {
         let rest = first.to_str()?.strip_prefix(result.to_str()?)?.strip_prefix('-')?;
@@ -262,7 +264,8 @@ fn head(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Starts a command, again if a process that another thread just starts still holds the program open.
+/// Starts a command. It tries again if a process that another thread is starting still holds the program
+/// open.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let busy = |error: &io::Error| error.kind() == io::ErrorKind::ExecutableFileBusy;
     for _ in 0..100 {
@@ -274,7 +277,7 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// The directory of one invocation. It goes away when it is dropped.
+/// The directory of one invocation. It is removed when this value is dropped.
 struct Place(PathBuf);
 
 impl Place {
@@ -291,15 +294,15 @@ impl Drop for Place {
     }
 }
 
-/// A process in a group of its own. The group is killed when this is dropped.
+/// A process in a group of its own. The group is killed when this value is dropped.
 struct Process {
     pid: Pid,
-    /// How it ended, and its largest resident memory, kB.
+    /// Exit status of the process, and its largest resident memory, kB.
     ended: Option<(ExitStatus, i64)>,
 }
 
 impl Process {
-    /// Whether it has ended; its resources are measured when it has.
+    /// Whether the process has ended; then its resources are measured.
     fn has_ended(&mut self) -> io::Result<bool> {
         let mut status = 0;
         // SAFETY: all of a rusage's fields are numbers, for which zero is a value
@@ -330,21 +333,21 @@ impl Drop for Process {
     }
 }
 
-/// Decides when an invocation has taken too long.
+/// The time limit of an invocation.
 ///
-/// Other work on the machine takes time from it, too. So beyond the limit it may go on while it computes,
-/// until it has computed for that long, but six times the limit at most.
+/// Other work on the machine takes time from the process, too. So beyond the limit the process may continue
+/// while it computes, until it has computed for that long, but no longer than six times the limit.
 struct Patience {
     limit: Duration,
-    /// The next look at its CPU time, and what the last one saw.
+    /// Time of the next check of its CPU time, and result of the last one.
     next: Duration,
     cpu: Duration,
-    /// Looks in a row at which it neither computed nor waited for a CPU.
+    /// Number of successive checks at which the process neither computed nor waited for a CPU.
     idle: u32,
 }
 
 impl Patience {
-    /// Looks in a row, 200 ms apart, that show a process which waits for something.
+    /// Number of successive checks, 200 ms apart, that show that a process waits for an event.
     const IDLE: u32 = 5;
 
     fn new(limit: Duration) -> Self {
@@ -372,14 +375,13 @@ impl Patience {
     }
 }
 
-/// Whether a process may not have come to catch signals yet. On a loaded machine that takes longer, but no
-/// more time on a CPU.
+/// Whether a process may not catch signals yet. On a busy machine this takes longer, but no more CPU time.
 fn is_early(pid: Pid, elapsed: Duration) -> bool {
     let has_hardly_run = || computed(pid).is_none_or(|(_, cpu)| cpu < START_CPU);
     elapsed < START || (elapsed < SLOW_START && has_hardly_run())
 }
 
-/// Whether a process wants a CPU now, and how long it has had one.
+/// Whether a process wants a CPU now, and its CPU time.
 fn computed(pid: Pid) -> Option<(bool, Duration)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // proc_pid_stat(5), after the name: the state, and as the 12th and 13th the time in both modes
@@ -389,14 +391,14 @@ fn computed(pid: Pid) -> Option<(bool, Duration)> {
     Some((matches!(*fields.first()?, "R" | "D"), Duration::from_millis(ms)))
 }
 
-/// Resident memory of a process.
+/// Resident memory of a process, kB.
 fn resident_kb(pid: Pid) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Units of CPU time in a second.
+/// Number of units of CPU time in a second.
 fn clock_ticks() -> u64 {
     let ticks = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok().flatten();
     ticks.and_then(|ticks| u64::try_from(ticks).ok()).filter(|ticks| *ticks > 0).unwrap_or(100)

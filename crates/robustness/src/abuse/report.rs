@@ -1,4 +1,4 @@
-//! Violations in groups, each with what replays it.
+//! Violations in groups, each with the commands that replay it.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -10,36 +10,36 @@ use super::judge::Violation;
 use super::{Ran, Session};
 use crate::args::AbuseClass;
 
-/// Replays of one group that are listed.
+/// Number of replays of a group that are listed.
 const REPLAYS: usize = 3;
 
-/// Invocations that violate a rule in the same way.
+/// A group: invocations that violate a rule in the same way.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Group {
     rule: &'static str,
     what: String,
     invocations: u64,
-    /// In a few words, the invocation of the first replay.
+    /// Description of the first replay's invocation.
     example: String,
     replays: Vec<String>,
 }
 
-/// What `--json` prints.
+/// The record that `--json` prints.
 #[derive(Debug, Serialize)]
 pub(super) struct Record {
     pub(super) seed: u64,
     pub(super) invocations: u64,
     pub(super) seconds: f64,
-    /// Invocations of each class.
+    /// Number of invocations of each class.
     pub(super) classes: BTreeMap<String, u64>,
-    /// Stories in the kernel, by what happens in them.
+    /// Number of stories in the kernel, by what happened in them.
     pub(super) stories: BTreeMap<&'static str, u64>,
-    /// What this machine or this user cannot do, with the reason.
+    /// Classes that this machine or this user cannot run, with the reasons.
     pub(super) skipped: Vec<String>,
     pub(super) violations: Vec<Group>,
 }
 
-/// What was found so far.
+/// The violations that were found up to now.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) classes: BTreeMap<String, u64>,
@@ -49,7 +49,7 @@ pub(super) struct Findings {
 #[derive(Default)]
 struct Found {
     invocations: u64,
-    /// Index, and in a few words what was invoked.
+    /// Index and description of the first invocations of the group.
     first: BTreeMap<u64, String>,
 }
 
@@ -127,7 +127,7 @@ pub(super) fn text(record: &Record) -> String {
     )
 }
 
-/// Everything of one invocation: its files, its command, its output, its judgement.
+/// Full text on one invocation: its files, its command, its output, its judgement.
 pub(super) fn replay(session: &Session, ran: &Ran) -> String {
     let Ran { case, seen, violations } = ran;
     let mut text = format!("# {}\n", case.what);
@@ -174,9 +174,9 @@ fn describe(entry: &Entry) -> String {
     }
 }
 
-/// The first lines of a text, with everything escaped that a terminal would act on.
+/// The first lines of a text, with all characters escaped that a terminal would act on.
 fn excerpt(bytes: &[u8], most: usize) -> String {
-    /// Characters of a line.
+    /// Columns of a line.
     const WIDTH: usize = 160;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(100_000)]).into_owned();
     let mut lines: Vec<String> = text

@@ -1,4 +1,4 @@
-//! The directory of one invocation: what it holds before, and what became of it.
+//! The directory of one invocation: its entries before the run, and their state after it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -10,7 +10,7 @@ use nix::sys::stat::Mode;
 
 use super::case::{Act, Entry};
 
-/// Makes the entries.
+/// Creates the entries.
 pub(super) fn make(root: &Path, entries: &[(PathBuf, Entry)]) -> io::Result<()> {
     for (path, entry) in entries {
         let path = root.join(path);
@@ -35,8 +35,8 @@ pub(super) fn make(root: &Path, entries: &[(PathBuf, Entry)]) -> io::Result<()> 
     Ok(())
 }
 
-/// Performs an act of the user's on files. Where the program was faster and something is there, nothing
-/// happens, and there is nothing to lose.
+/// Performs an event in which the user creates a file. If the program has already created an entry at the
+/// path, nothing happens.
 pub(super) fn act(root: &Path, act: &Act) -> Option<(PathBuf, Entry)> {
     match act {
         Act::Signal(_) => None,
@@ -56,7 +56,7 @@ pub(super) fn act(root: &Path, act: &Act) -> Option<(PathBuf, Entry)> {
     }
 }
 
-/// Gives everything to a user.
+/// Gives all entries to a user.
 pub(super) fn give(root: &Path, user: u32) -> io::Result<()> {
     for path in listing(root) {
         lchown(root.join(path), Some(user), Some(user))?;
@@ -81,7 +81,7 @@ pub(super) fn listing(root: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Which of the user's entries are no longer what they were, in words.
+/// Descriptions of the user's entries that are changed or gone.
 pub(super) fn lost(root: &Path, entries: &[(PathBuf, Entry)]) -> Vec<String> {
     let is_kept = |path: &Path, entry: &Entry| match entry {
         Entry::File(content) => {
@@ -96,7 +96,7 @@ pub(super) fn lost(root: &Path, entries: &[(PathBuf, Entry)]) -> Vec<String> {
     gone.map(|(path, _)| path.to_string_lossy().into_owned()).collect()
 }
 
-/// Removes a directory with all that is in it, also where its owner may not write.
+/// Removes a directory with its content, even if its owner may not write to it.
 pub(super) fn remove(root: &Path) {
     if fs::remove_dir_all(root).is_ok() {
         return;

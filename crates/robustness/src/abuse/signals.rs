@@ -9,7 +9,7 @@ use super::case::{Act, Case};
 use super::dice::Dice;
 use super::out::{COMPARE, SOME_TIME};
 
-/// An invocation.
+/// Draws an invocation.
 pub(super) fn draw(dice: &mut Dice) -> Case {
     // an hour of the scenario takes minutes
     const LONG: [&str; 2] = ["--set", "duration=3600s"];

@@ -1,5 +1,5 @@
-//! Flows of hostile headers on the running kernel, between two hosts of their own, and what must hold: every
-//! flow goes on, and nothing is left.
+//! Flows of hostile headers on the running kernel, between two hosts of their own. Every flow must go on, and
+//! nothing may be left in the kernel.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -21,53 +21,54 @@ use super::probe::{self, Probe};
 use crate::machine::{offered, tcp_info};
 use crate::soak::path::{self, RECEIVER, Receiver, SECOND_LINK, tc};
 
-/// Where the receiver listens, in a network namespace of its own.
+/// Port on which the receiver listens, in a network namespace of its own.
 const PORT: u16 = 7801;
 /// Bytes of a thread's stack.
 const STACK: usize = 128 * 1024;
-/// How often each flow is looked at.
+/// Interval at which each flow is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// A look that comes later than this says nothing about a flow: the machine was busy.
+/// Lateness from which a check is not judged, because the machine was busy.
 const LATE: Duration = Duration::from_millis(150);
-/// What the receiver takes to accept a connection, at most, on an emulated machine.
+/// Time within which the receiver accepts a connection, even on an emulated machine.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(10);
-/// A path whose newest echo is older stands still: it has 10 ms, and its queue 130 ms.
+/// Age of the newest echo from which the path counts as stalled: the path has 10 ms, and its queue 130 ms.
 const OLD: Duration = Duration::from_millis(250);
-/// What a flow that lost nothing delivers a packet in, or in two RTTs if that is longer.
+/// Time within which a flow that lost nothing delivers a packet; two RTTs if that is longer.
 const PAUSE: Duration = Duration::from_millis(500);
-/// A receive buffer, bytes: half of it is the window. What 50 flows have in flight then is 0.13 s of the
-/// link.
+/// Receive buffer of a flow, bytes: half of it is the window. 50 flows then have 0.13 s of the link in
+/// flight.
 const RECEIVE_BUFFER: usize = 16 * 1024;
-/// The link's buffer in the first half of a run, which holds what all flows have in flight, and in the
-/// second, where they lose packets: bytes for tbf, packets for netem.
+/// Buffer of the link, in bytes for tbf and in packets for netem. In the first half of a run it holds the
+/// inflight of all flows; in the second half the flows lose packets.
 const BUFFERS: [(&str, &str); 2] = [("16mb", "100000"), ("60kb", "40")];
 
-/// What one algorithm did.
+/// The result of the flows of an algorithm.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Packets that all flows delivered.
+    /// Number of packets that all flows delivered.
     pub delivered_pkts: u64,
-    /// The largest cwnd that was seen.
+    /// The largest observed cwnd, packets.
     pub cwnd_most_pkts: u32,
-    /// Pauses in which a flow delivered nothing although nothing was lost, or for longer than a timeout
-    /// takes.
+    /// Stalls: pauses in which a flow delivered nothing although nothing was lost, or that are longer than a
+    /// timeout.
     pub stalls: Vec<String>,
-    /// Pauses as long as a stall in which a flow went on sending and the full queue dropped every packet of
-    /// it: the receiver got none.
+    /// Number of pauses as long as a stall in which a flow sent, but the full queue dropped every packet of
+    /// it.
     pub all_dropped: u64,
-    /// The algorithm, or a pin of it, is still there after it was unloaded.
+    /// Whether the algorithm, or a pin of it, still exists after it was unloaded.
     pub left: bool,
-    /// Looks that say nothing about a flow: they came late, or the path stood still.
+    /// Number of checks that are not judged: they were late, or the path was stalled.
     pub late: u64,
-    /// What the kernel counted.
+    /// Number of fallbacks that the kernel counted.
     pub fallbacks: u64,
-    /// The same.
+    /// Number of healed values that the kernel counted.
     pub heals: u64,
-    /// The same.
+    /// Number of clamped decisions that the kernel counted.
     pub clamps: u64,
 }
 
-/// Two hosts with a slow link between them. The thread that made it is the sender's, with all that it starts.
+/// Two hosts with a slow link between them. The thread that created them is on the sender's host, with all
+/// processes that it starts.
 pub struct Hosts {
     receiver: Receiver,
     /// The receiver's end of each connection, in their order.
@@ -75,12 +76,12 @@ pub struct Hosts {
     queue: Option<Queue>,
 }
 
-/// What makes the link slow.
+/// The queueing discipline that makes the link slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Queue {
-    /// A rate and a delay.
+    /// netem, with a rate and a delay.
     Netem,
-    /// A rate.
+    /// tbf, with a rate.
     Tbf,
 }
 
@@ -98,7 +99,7 @@ impl Hosts {
     /// Moves this thread to the sender's host.
     ///
     /// # Errors
-    /// A namespace cannot be made, or there is no `ip`.
+    /// Returns an error if a namespace cannot be created, or if there is no `ip`.
     pub fn enter() -> io::Result<Hosts> {
         let receiver = path::enter()?;
         let accepted = receiver.enter(serve)?;
@@ -108,7 +109,7 @@ impl Hosts {
         Ok(Hosts { receiver, accepted, queue })
     }
 
-    /// What the link is, for a report.
+    /// Description of the link, for a report.
     #[must_use]
     pub fn link(&self) -> &'static str {
         match self.queue {
@@ -118,10 +119,10 @@ impl Hosts {
         }
     }
 
-    /// Runs flows of an algorithm, the first half of the time with a long buffer, then with a short one.
+    /// Runs flows of an algorithm, half of the time with a long buffer, then with a short one.
     ///
     /// # Errors
-    /// It cannot be loaded, or a socket cannot be made.
+    /// Returns an error if the algorithm cannot be loaded, or if a socket cannot be created.
     pub fn run(
         &self,
         object: &Object,
@@ -149,7 +150,7 @@ impl Hosts {
         Ok(outcome)
     }
 
-    /// Connections that have data to send until they are closed.
+    /// Opens connections that have data to send until they are closed.
     fn open(&self, name: &str, flows: usize) -> io::Result<Vec<Connection>> {
         let connections = (0..flows).map(|flow| self.connect(name, flow)).collect::<io::Result<Vec<_>>>()?;
         // all connect before the first sends: an emulated machine has no time for both
@@ -183,7 +184,7 @@ struct Connection {
     accepted: TcpStream,
 }
 
-/// The kernel takes a name out of its list a little later.
+/// Whether the kernel no longer has a name; it removes a name from its list with a delay.
 fn is_gone(name: &str) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(5) {
@@ -195,8 +196,8 @@ fn is_gone(name: &str) -> bool {
     false
 }
 
-/// Looks at the connections for a time, and closes them. Where packets `can_be_lost` a pause may be a
-/// timeout, which nothing shows before it is over.
+/// Checks the connections for a time, and closes them. If packets `can_be_lost`, a pause may be a timeout,
+/// which is known only at its end.
 fn watch(
     connections: &[Connection],
     can_be_lost: bool,
@@ -234,11 +235,11 @@ fn watch(
     Ok(())
 }
 
-/// What both ends of a connection say.
+/// The state of both ends of a connection.
 #[derive(Clone, Copy)]
 struct Seen {
     sender: libc::tcp_info,
-    /// Data packets that have reached the receiver.
+    /// Number of data packets that have reached the receiver.
     arrived: u32,
 }
 
@@ -250,23 +251,24 @@ impl Seen {
     }
 }
 
-/// What a look at a flow shows.
+/// The result of a check of a flow.
 enum Look {
     GoesOn,
-    /// A pause in which it sends, and the queue has dropped all of it: once for each.
+    /// A pause in which the flow sends, and the queue dropped all of its packets: reported once for each
+    /// pause.
     AllDropped,
-    /// A stall, once for each pause.
+    /// A stall: reported once for each pause.
     Stalled(String),
 }
 
-/// What is known of a connection since it last delivered something.
+/// The state of a connection since it last delivered data.
 struct Flow {
     since: Instant,
-    /// The last time that it was seen to have sent a packet.
+    /// The last time at which the flow was seen to have sent a packet.
     sent: Instant,
     sent_pkts: u32,
     seen: Seen,
-    /// The longest RTT and timeout meanwhile.
+    /// The longest RTT and timeout since then.
     srtt: Duration,
     timeout: Duration,
     can_be_lost: bool,
@@ -295,8 +297,8 @@ impl Flow {
         *self = Flow::new(now, *seen, self.can_be_lost);
     }
 
-    /// Whether it delivers what the path lets through. Where a full queue drops all of its packets, the pause
-    /// that counts is the one in sending.
+    /// Checks whether the flow delivers as much as the path permits. If a full queue drops all of its
+    /// packets, the judged pause is the one in sending.
     fn look(&mut self, now: Instant, seen: &Seen) -> Look {
         let Seen { sender, arrived } = seen;
         let has_data = sender.tcpi_unacked > 0 || sender.tcpi_notsent_bytes > 0;
@@ -342,13 +344,13 @@ impl Flow {
     }
 }
 
-/// The receiver's.
+/// Address of the receiver.
 fn address() -> io::Result<SocketAddrV4> {
     Ok(SocketAddrV4::new(RECEIVER.parse().map_err(io::Error::other)?, PORT))
 }
 
-/// Accepts connections, sends datagrams back and throws away what arrives, from now on. Hands on each
-/// connection.
+/// Starts to accept connections, to echo datagrams, and to discard arriving data. Returns the connections
+/// through a channel.
 fn serve() -> io::Result<mpsc::Receiver<TcpStream>> {
     probe::echo(address()?)?;
     let listener = TcpListener::bind((RECEIVER, PORT))?;
@@ -374,7 +376,7 @@ fn serve() -> io::Result<mpsc::Receiver<TcpStream>> {
 mod tests {
     use super::*;
 
-    /// What both ends say after packets were sent and arrived, none of them delivered.
+    /// The state of both ends after packets were sent and arrived, none of which was delivered.
     #[expect(unsafe_code, reason = "libc's tcp_info has no default")]
     fn seen(sent: u32, arrived: u32) -> Seen {
         // SAFETY: any bytes are a tcp_info
@@ -383,8 +385,8 @@ mod tests {
         Seen { sender, arrived }
     }
 
-    /// Pauses of a flow that sends ten packets a second for `sending_ms` of 3 s: those in which all was
-    /// dropped, and stalls.
+    /// Counts the pauses of a flow that sends ten packets a second for `sending_ms` of 3 s: pauses in which
+    /// all packets were dropped, and stalls.
     fn pauses(can_be_lost: bool, sending_ms: u32, arrived: u32) -> (usize, usize) {
         let begun = Instant::now();
         let mut flow = Flow::new(begun, seen(0, 0), can_be_lost);

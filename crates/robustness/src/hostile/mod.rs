@@ -1,10 +1,9 @@
-//! Hostile headers: algorithms that decide what none should, for tests of the hosts.
+//! Hostile headers: algorithms that return invalid or extreme decisions, for tests of the hosts.
 //!
-//! `hostile.h` is one algorithm, and its parameters say what it decides: the numbers from 0 on are 0, 1,
-//! 2^32 - 1 and 2^31 - 2 in all fields of every call, for each kind of algorithm, and then random values
-//! from the number as a seed. So an object per kind, compiled once, is as many hostile headers as there are
-//! numbers, also where there is no compiler. `flows` runs them on the running kernel and judges what
-//! happens.
+//! `hostile.h` is one algorithm, and its parameters determine its decisions: the numbers from 0 on are 0, 1,
+//! 2^32 - 1 and 2^31 - 2 in all fields of every call, for each kind of algorithm, and then random values from
+//! the number as a seed. So one compiled object for each kind gives all hostile headers, also where there is
+//! no compiler. `flows` runs them on the running kernel and judges the results.
 
 pub mod flows;
 mod probe;
@@ -20,20 +19,20 @@ use fairpace_kernel::Object;
 
 pub use run::{HeaderRecord, How, Record, one, run};
 
-/// The header, of an algorithm `hostile`.
+/// Text of the header, of an algorithm `hostile`.
 const HEADER: &str = include_str!("hostile.h");
-/// Names and kinds; a kernel name leaves room for a suffix.
+/// Names and kinds of the algorithms; a kernel name leaves room for a suffix.
 const KINDS: [(&str, Kind, &str); 3] = [
     ("bad_owns", Kind::OwnsCwnd, "CC_OWNS_CWND"),
     ("bad_grows", Kind::GrowsCwnd, "CC_GROWS_CWND"),
     ("bad_tracks", Kind::TracksSends, "CC_TRACKS_SENDS"),
 ];
-/// Values that are the same in all fields, before the random ones.
+/// Number of values that are the same in all fields, before the random ones.
 const CONSTANTS: u32 = 4;
-/// Numbers of headers before the random ones.
+/// Number of headers before the random ones.
 pub const FIRST_RANDOM: u32 = CONSTANTS * KINDS.len() as u32;
 
-/// What one hostile header decides.
+/// A hostile header: the decisions of its algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hostile {
     kind: usize,
@@ -43,8 +42,8 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// The header of a number. Every third is of the same kind. Of the random ones every second is hostile in
-    /// all calls, the others in some of them: what grows as it should gets further.
+    /// The header with this number. Every third header is of the same kind. Every second random header is
+    /// hostile in all calls, the others in some of them, so that their flows last longer.
     #[must_use]
     pub fn of(number: u32) -> Hostile {
         let (kind, turn) = (number as usize % KINDS.len(), number / KINDS.len() as u32);
@@ -54,29 +53,29 @@ impl Hostile {
         Hostile { kind, values, seed: number, calls: if in_all { u32::MAX } else { some } }
     }
 
-    /// Of the audit's kind: grows as it should, and reduces ssthresh to 0.
+    /// A header like the one of the audit: its cwnd grows normally, and it reduces ssthresh to 0.
     #[must_use]
     pub fn reduces_to_zero() -> Hostile {
         const REDUCE: u32 = 1; // CC_EVENT_REDUCE
         Hostile { kind: 1, values: 0, seed: 0, calls: 1 << REDUCE }
     }
 
-    /// The algorithm's name: that of its kind.
+    /// Name of the algorithm, which is that of its kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         KINDS[self.kind].0
     }
 
-    /// The values of its parameters, as `--set` takes them.
+    /// Values of the algorithm's parameters, as `--set` takes them.
     #[must_use]
     pub fn settings(self) -> [(&'static str, u32); 3] {
         [("values", self.values), ("seed", self.seed), ("calls", self.calls)]
     }
 
-    /// Its object, of those of all kinds.
+    /// The header's object, among the objects of all kinds.
     ///
     /// # Errors
-    /// The object is another algorithm's.
+    /// Returns an error if the object is of another algorithm.
     pub fn object(self, objects: &Objects) -> Result<Object, Failure> {
         let mut object = Object::from_elf(&objects.0[self.kind])?;
         for (name, value) in self.settings() {
@@ -86,10 +85,10 @@ impl Hostile {
     }
 }
 
-/// The headers of all kinds, as files of a folder.
+/// Writes the headers of all kinds as files of a folder.
 ///
 /// # Errors
-/// The folder cannot be written.
+/// Returns an error if the folder cannot be written.
 pub fn write_headers(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let write = |(name, _, c_name): &(&str, Kind, &str)| {
         let text = HEADER.replace("hostile", name).replace("HOSTILE", &name.to_uppercase());
@@ -105,10 +104,10 @@ pub fn write_headers(folder: &Path) -> io::Result<Vec<PathBuf>> {
 pub struct Objects(Vec<Vec<u8>>);
 
 impl Objects {
-    /// Compiles them, with clang.
+    /// Compiles the objects with clang.
     ///
     /// # Errors
-    /// There is no clang, or a folder for temporary files cannot be written.
+    /// Returns an error if there is no clang, or if a folder for temporary files cannot be written.
     pub fn compile() -> Result<Objects, Failure> {
         let folder = tempfile::tempdir().map_err(|error| failed("a folder for temporary files", &error))?;
         let headers = write_headers(folder.path()).map_err(|error| failed("its headers", &error))?;
@@ -123,10 +122,10 @@ impl Objects {
         headers.into_iter().zip(&KINDS).map(compile).collect::<Result<_, Failure>>().map(Objects)
     }
 
-    /// Those that [`write`](Self::write) has left in a folder.
+    /// Reads the objects that [`write`](Self::write) left in a folder.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// Returns an error if an object cannot be read.
     pub fn read(folder: &Path) -> Result<Objects, Failure> {
         let read = |(name, ..): &(&str, Kind, &str)| {
             let path = folder.join(format!("{name}.o"));
@@ -135,10 +134,10 @@ impl Objects {
         KINDS.iter().map(read).collect::<Result<_, Failure>>().map(Objects)
     }
 
-    /// Writes them to a folder, for a machine without clang.
+    /// Writes the objects to a folder, for a machine without clang.
     ///
     /// # Errors
-    /// The folder cannot be written.
+    /// Returns an error if the folder cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         for ((name, ..), elf) in KINDS.iter().zip(&self.0) {
             let path = folder.join(format!("{name}.o"));

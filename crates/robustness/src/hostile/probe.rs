@@ -1,7 +1,7 @@
-//! Whether the path carries packets at all: a datagram every few milliseconds, and its echo.
+//! Probe of the path: a datagram every few milliseconds, and its echo, show whether the path carries packets.
 //!
-//! An emulated machine on a busy host stands still for seconds, and its flows with it, whatever their
-//! algorithm is. A datagram, which no algorithm holds back, then has no echo either.
+//! An emulated machine on a busy host stalls for seconds, and its flows stall with any algorithm. A datagram,
+//! which no algorithm delays, then has no echo either.
 
 use std::io;
 use std::net::{SocketAddrV4, UdpSocket};
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Between two datagrams.
+/// Interval between two datagrams.
 const EVERY: Duration = Duration::from_millis(20);
-/// How long the thread that waits for echoes may take to see that it should end.
+/// Time within which the thread that waits for echoes notices that it must end.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// Sends datagrams until it is dropped.
+/// A probe that sends datagrams until it is dropped.
 pub(super) struct Probe {
     begun: Instant,
     shared: Arc<Shared>,
@@ -24,16 +24,16 @@ pub(super) struct Probe {
 
 #[derive(Default)]
 struct Shared {
-    /// When the newest datagram that came back was sent, ns after `begun`.
+    /// Time at which the newest datagram that has an echo was sent, ns after `begun`.
     answered_ns: AtomicU64,
     is_over: AtomicBool,
 }
 
 impl Probe {
-    /// Sends from the network namespace of the calling thread.
+    /// Starts to send from the network namespace of the calling thread.
     ///
     /// # Errors
-    /// A socket or thread cannot be made.
+    /// Returns an error if a socket or thread cannot be created.
     pub(super) fn start(receiver: SocketAddrV4) -> io::Result<Probe> {
         let begun = Instant::now();
         let shared = Arc::new(Shared::default());
@@ -63,7 +63,7 @@ impl Probe {
         Ok(probe)
     }
 
-    /// How long ago the newest datagram that has come back was sent.
+    /// Age of the newest datagram that has an echo.
     pub(super) fn age(&self) -> Duration {
         let answered = Duration::from_nanos(self.shared.answered_ns.load(Ordering::Relaxed));
         self.begun.elapsed().saturating_sub(answered)
@@ -79,7 +79,7 @@ impl Drop for Probe {
     }
 }
 
-/// Sends datagrams back, from now on.
+/// Starts to echo datagrams.
 pub(super) fn echo(address: SocketAddrV4) -> io::Result<()> {
     let socket = UdpSocket::bind(address)?;
     let echo = move || {

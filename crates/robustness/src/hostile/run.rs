@@ -17,53 +17,53 @@ use crate::machine::on_own_thread;
 use crate::soak::kernel_log::KernelLog;
 use crate::soak::warn_once;
 
-/// Stalls of a header that are among its failures; its record has all.
+/// Number of stalls of a header that are listed as failures; its record has all stalls.
 const STALLS_SHOWN: usize = 3;
 
-/// What the headers did.
+/// The results of all headers.
 #[derive(Debug, Default, Serialize)]
 pub struct Record {
-    /// The link that the flows shared.
+    /// Description of the link that the flows shared.
     pub link: String,
-    /// Each header.
+    /// The result of each header.
     pub headers: Vec<HeaderRecord>,
-    /// What must not be: a sentence each.
+    /// Failures, a sentence each.
     pub failures: Vec<String>,
-    /// What would be a failure on a kernel that runs all programs and says all it has to.
+    /// Observations that would be failures on a kernel that runs all BPF programs and logs all its messages.
     pub not_judged: Vec<String>,
 }
 
-/// What one header did.
+/// The result of one header.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeaderRecord {
     /// The number of the header.
     pub number: u32,
-    /// Its algorithm, by the kind of header.
+    /// Name of its algorithm, which is that of the header's kind.
     pub name: String,
-    /// Its parameters `values`, `seed` and `calls`.
+    /// Values of its parameters `values`, `seed` and `calls`.
     pub settings: [u32; 3],
-    /// What its flows did.
+    /// The result of its flows.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What must not be: a sentence each.
+    /// Failures, a sentence each.
     pub failures: Vec<String>,
-    /// What would be a failure on a kernel that runs all programs and says all it has to.
+    /// Observations that would be failures on a kernel that runs all BPF programs and logs all its messages.
     pub not_judged: Vec<String>,
 }
 
-/// How a header runs.
+/// Settings of a header's run.
 #[derive(Debug, Clone, Copy)]
 pub struct How {
-    /// What the object does differently, for a control.
+    /// Change of the object's behaviour, for a control.
     pub testing: Option<Testing>,
-    /// Flows at a time.
+    /// Number of simultaneous flows.
     pub flows: usize,
-    /// How long it runs.
+    /// Duration of the run.
     pub time: Duration,
 }
 
-/// Runs one header and judges it. On a kernel that skips programs only what is left behind, and what the
-/// kernel says that has nothing to do with that, is a failure.
+/// Runs one header and judges it. On a kernel that skips programs, the only failures are algorithms that are
+/// left in the kernel, and messages of the kernel that skipping does not explain.
 #[must_use]
 pub fn one(hosts: &Hosts, objects: &Objects, number: u32, hostile: Hostile, how: How) -> HeaderRecord {
     let [(_, values), (_, seed), (_, calls)] = hostile.settings();
@@ -94,7 +94,7 @@ pub fn one(hosts: &Hosts, objects: &Objects, number: u32, hostile: Hostile, how:
     record
 }
 
-/// Some of what may be thousands.
+/// The first stalls of a list that may have thousands.
 fn first_stalls(stalls: &[String]) -> Vec<String> {
     let mut first: Vec<String> = stalls.iter().take(STALLS_SHOWN).cloned().collect();
     if stalls.len() > STALLS_SHOWN {
@@ -106,8 +106,8 @@ fn first_stalls(stalls: &[String]) -> Vec<String> {
 /// Performs `fairpace-dev hostile`.
 ///
 /// # Errors
-/// The kernel cannot load algorithms, there is no compiler, the hosts cannot be made, a signal came, or a
-/// header has a failure.
+/// Returns an error if the kernel cannot load algorithms, if there is no compiler, if the hosts cannot be
+/// created, if a signal arrived, or if a header has a failure.
 pub fn run(args: &HostileArgs, global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
     if let Some(folder) = &args.write {
         let failed = |error: std::io::Error| {

@@ -1,7 +1,8 @@
-//! Counts what each ACK finds, in the kernel: the tracepoint `tcp:tcp_probe` fires for every segment that a
-//! connection receives, before it is processed, and events of perf count those that a filter lets pass.
+//! Counters of ACKs in the kernel, by a condition on the sender's state: the tracepoint `tcp:tcp_probe` fires
+//! for every segment that a connection receives, before it is processed, and events of perf count the
+//! segments that pass a filter.
 //!
-//! So no ACK is missed, nothing is recorded, and it works on every kernel since 4.16.
+//! So no ACK is missed and none is recorded. The method works on every kernel since 4.16.
 
 use std::fs;
 use std::io::{self, Read};
@@ -15,28 +16,30 @@ use nix::mount::{MsFlags, mount};
 use super::traffic::PORT;
 
 const TRACING: &str = "/sys/kernel/tracing";
-/// The number by which perf knows the tracepoint.
+/// File with the number by which perf identifies the tracepoint.
 const PROBE_ID: &str = "/sys/kernel/tracing/events/tcp/tcp_probe/id";
-/// `PERF_EVENT_IOC_SET_FILTER` and `PERF_EVENT_IOC_ENABLE` of linux/perf_event.h.
+/// Number of `PERF_EVENT_IOC_SET_FILTER` in linux/perf_event.h.
 const SET_FILTER: libc::c_ulong = 0x4008_2406;
-/// See [`SET_FILTER`].
+/// Number of `PERF_EVENT_IOC_ENABLE` in linux/perf_event.h.
 const ENABLE: libc::c_ulong = 0x2400;
 
-/// Counts ACKs of the senders of this soak that meet a condition, on all processors.
+/// A counter of ACKs that meet a condition, for the senders of this soak, on all processors.
 pub(super) struct AckCounter(Vec<fs::File>);
 
 impl AckCounter {
-    /// All of them.
+    /// Starts a counter of all ACKs.
     pub(super) fn start() -> io::Result<AckCounter> {
         AckCounter::with(&format!("dport == {PORT}\0"))
     }
 
-    /// Those that meet a condition over the fields of `events/tcp/tcp_probe/format`: "snd_cwnd > 100".
+    /// Starts a counter of ACKs that meet a condition over the fields of `events/tcp/tcp_probe/format`:
+    /// "snd_cwnd > 100".
     pub(super) fn start_of(condition: &str) -> io::Result<AckCounter> {
         AckCounter::with(&format!("dport == {PORT} && ({condition})\0"))
     }
 
-    /// `filter` has the receiver's port, which is the peer of every sender, and ends with a zero.
+    /// Starts a counter with this filter, which has the receiver's port, the peer of every sender, and ends
+    /// with a zero byte.
     fn with(filter: &str) -> io::Result<AckCounter> {
         if !Path::new(PROBE_ID).exists() {
             mount(Some("tracefs"), TRACING, Some("tracefs"), MsFlags::empty(), None::<&str>)?;
@@ -58,7 +61,7 @@ impl AckCounter {
     }
 }
 
-/// An event that counts on one processor, from now on. `filter` ends with a zero.
+/// Opens an event that counts on one processor from now on. `filter` ends with a zero byte.
 fn event(id: u64, cpu: libc::c_int, filter: &str) -> io::Result<fs::File> {
     let mut attributes = perf_event_attr { type_: PERF_TYPE_TRACEPOINT, config: id, ..Default::default() };
     attributes.size = size_of_val(&attributes) as u32;

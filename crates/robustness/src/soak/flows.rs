@@ -1,4 +1,4 @@
-//! Connections of one algorithm that send checked data without a pause, and what the kernel says of them.
+//! Connections of one algorithm that send checked data without a pause, and their state in the kernel.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,11 +18,11 @@ use super::path::RECEIVER;
 use super::traffic::{connected, send};
 use crate::machine::tcp_info;
 
-/// Bytes of a thread's stack: there are hundreds.
+/// Bytes of a thread's stack; there are hundreds of threads.
 const STACK: usize = 128 * 1024;
-/// Senders take all there is of an emulated processor; who looks at them comes first.
+/// Nice value of senders, which use the whole emulated processor; the thread that checks them has priority.
 const NICE: libc::c_int = 10;
-/// Bytes of one transfer. Between two of them a sender waits for the answer, for one round trip.
+/// Bytes of one transfer. Between two transfers a sender waits for the answer, for one round trip.
 const BYTES: usize = 256 * 1024;
 
 /// The connections, from [`Flows::start`] to [`Flows::finish`].
@@ -59,12 +59,12 @@ impl Flows {
         Ok(flows)
     }
 
-    /// What the kernel says of each connection now.
+    /// Iterates over the present state of each connection in the kernel.
     pub(super) fn sample(&self) -> impl Iterator<Item = io::Result<libc::tcp_info>> {
         self.sockets.iter().map(tcp_info)
     }
 
-    /// Ends all at once: the bytes of whole transfers, and what went wrong before.
+    /// Ends all connections. Returns the bytes of whole transfers, and the errors before.
     pub(super) fn finish(self) -> (u64, Vec<String>) {
         self.stop.store(true, Ordering::Relaxed);
         for socket in &self.sockets {
@@ -91,12 +91,12 @@ fn connect(algorithm: &str) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// Counters of this host's TCP.
+/// Counters of TCP on this host.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HostCounters {
-    /// Fast recoveries that began.
+    /// Number of fast recoveries that began.
     pub(super) recoveries: u64,
-    /// Reductions that were taken back.
+    /// Number of reductions that were undone.
     pub(super) undos: u64,
 }
 

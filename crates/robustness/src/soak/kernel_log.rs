@@ -1,9 +1,9 @@
-//! What the kernel logs while something runs, and which of it is a fault.
+//! Messages of the kernel during a test, and which of them are faults.
 //!
 //! Some warnings are not judged on a kernel that skips BPF programs while process 1 runs
-//! ([`Features::skips_programs`]). A skipped `ssthresh` or `undo_cwnd` returns what was on the kernel's
-//! stack. The kernel uses it at once or at a later ACK, in whatever task that interrupts, and warns where it
-//! sets a cwnd that is none. `docs/notes/skipped-programs.md` has the evidence.
+//! ([`Features::skips_programs`]). A skipped `ssthresh` or `undo_cwnd` returns an undefined value from the
+//! kernel's stack. The kernel uses the value at once or at a later ACK, in whatever task that interrupts, and
+//! warns where it sets an invalid cwnd. `docs/notes/skipped-programs.md` has the evidence.
 
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -12,14 +12,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use fairpace_kernel::Features;
 use nix::libc;
 
-/// What the kernel's log has when something went wrong in it.
+/// Words of messages that report a fault of the kernel.
 const ALARMS: [&str; 8] =
     ["BUG:", "WARNING:", "Oops", "Call Trace", "refcount_t:", "general protection", "KASAN", "hung task"];
 /// The last line of a warning's report.
 const REPORT_END: &str = "---[ end trace";
-/// The functions of Linux, with those that the compiler merges into them, that set cwnd from what `ssthresh`
-/// or `undo_cwnd` returned: they warn if it is zero or negative (`tcp_snd_cwnd_set`), or if a reduction began
-/// from none.
+/// Functions of Linux, with those that the compiler merges into them, that set cwnd from a value of
+/// `ssthresh` or `undo_cwnd`. They warn if cwnd is zero or negative (`tcp_snd_cwnd_set`), or if a reduction
+/// began from such a cwnd.
 const SETTERS: [&str; 5] = [
     "tcp_undo_cwnd_reduction",
     "tcp_cwnd_reduction",
@@ -31,17 +31,17 @@ const SETTERS: [&str; 5] = [
 /// The kernel's log from a time on.
 pub struct KernelLog(Option<fs::File>);
 
-/// Messages of the kernel that tell of a fault, a text each.
+/// Messages of the kernel that report a fault, a text each.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Alarms {
-    /// Warnings, bugs and the like.
+    /// Warnings, bugs and similar messages.
     pub failures: Vec<String>,
     /// Warnings that this kernel's skipping of programs can cause.
     pub not_judged: Vec<String>,
 }
 
 impl Alarms {
-    /// All messages together, for where a kernel that skips programs is a fault itself.
+    /// All messages together, for tests in which a kernel that skips programs counts as a fault.
     #[must_use]
     pub fn all(self) -> Vec<String> {
         [self.failures, self.not_judged].concat()
@@ -49,7 +49,7 @@ impl Alarms {
 }
 
 impl KernelLog {
-    /// Opens the log at its end. Without the right to read it, [`alarms`](Self::alarms) says so.
+    /// Opens the log at its end. Without the right to read the log, [`alarms`](Self::alarms) reports this.
     #[must_use]
     pub fn open() -> KernelLog {
         use std::io::{Seek, SeekFrom};
@@ -57,7 +57,7 @@ impl KernelLog {
         KernelLog(file.ok().and_then(|mut file| file.seek(SeekFrom::End(0)).ok().map(|_| file)))
     }
 
-    /// Reads the messages since [`open`](Self::open).
+    /// Reads the messages since [`open`](Self::open) and returns the alarms.
     #[must_use]
     pub fn alarms(self) -> Alarms {
         let Some(mut file) = self.0 else {
@@ -84,7 +84,7 @@ impl KernelLog {
     }
 }
 
-/// The alarms among the lines, of a kernel that skips programs or of one that does not.
+/// The alarms among the lines. `skips_programs`: the kernel skips programs.
 fn judged(lines: &[String], skips_programs: bool) -> Alarms {
     let mut alarms = Alarms::default();
     let mut in_report = false;
@@ -105,7 +105,8 @@ fn judged(lines: &[String], skips_programs: bool) -> Alarms {
     alarms
 }
 
-/// "WARNING: CPU: 0 PID: 74 at ./include/net/tcp.h:1434 tcp_cwnd_reduction+0xbd/0xd0".
+/// Whether a line warns of an invalid cwnd: "WARNING: CPU: 0 PID: 74 at ./include/net/tcp.h:1434
+/// tcp_cwnd_reduction+0xbd/0xd0".
 fn warns_of_cwnd(line: &str) -> bool {
     let is_setter = |word: &str| {
         let rest = SETTERS.iter().find_map(|function| word.strip_prefix(function));

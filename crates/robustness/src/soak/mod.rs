@@ -1,9 +1,10 @@
-//! `fairpace-dev soak`: loads, replaces and takes out algorithms while a thousand connections send checked
+//! `fairpace-dev soak`: loads, replaces and unloads algorithms while a thousand connections send checked
 //! data.
 //!
-//! `path` has two hosts of our own, `traffic` the connections, `operator` the commands, of which some
-//! are killed at a random moment. In the end all data has arrived, the kernel's log is clean, and nothing of
-//! ours is left. No host but these two is touched: the BPF file system, too, is their own.
+//! `path` has two hosts of our own, `traffic` the connections, `operator` the commands, of which some are
+//! killed at a random moment. At the end all data must have arrived, the kernel's log must have no alarm, and
+//! none of our algorithms may be left. The test affects only these two hosts: the BPF file system, too, is
+//! their own.
 
 mod acks;
 mod flows;
@@ -33,35 +34,35 @@ use kernel_log::KernelLog;
 use operator::{Operations, Operator};
 use traffic::Traffic;
 
-/// Connections at a time.
+/// Number of simultaneous connections.
 const CONNECTIONS: usize = 1000;
-/// A line of progress this often.
+/// Interval between lines of progress.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// How long the last transfers may take after the end. They share the link with all others.
+/// Time that the last transfers may take after the end. They share the link with all others.
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
-/// How long the kernel may take to give back what the last socket used: it waits for an RCU grace period.
+/// Time in which the kernel must free the memory of the last socket: it waits for an RCU grace period.
 const RELEASE_LIMIT: Duration = Duration::from_secs(20);
 
-/// What was done, and what went wrong.
+/// The record of a soak: what was done, and which failures there were.
 #[derive(Debug, Default, Serialize)]
 struct SoakRecord {
     seed: u64,
     connections: usize,
     transfers: u64,
     bytes: u64,
-    /// Transfers by the algorithm of the sending socket.
+    /// Number of transfers by the algorithm of the sending socket.
     transfers_by_algorithm: std::collections::BTreeMap<String, u64>,
     operations: Operations,
     failures: Vec<String>,
-    /// Warnings of the kernel that follow from its skipping programs: see [`kernel_log`].
+    /// Warnings of the kernel that skipped programs can cause: see [`kernel_log`].
     not_judged: Vec<String>,
 }
 
 /// Performs `fairpace-dev soak`.
 ///
 /// # Errors
-/// The kernel cannot load algorithms, the hosts cannot be made, a signal came, or something failed in the
-/// run.
+/// Returns an error if the kernel cannot load algorithms, if the hosts cannot be created, if a signal
+/// arrived, or if a check failed.
 pub fn run(args: &SoakArgs, global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
     fairpace_kernel::Features::probe().require()?;
     if args.reordering {
@@ -79,7 +80,7 @@ pub fn run(args: &SoakArgs, global: Global, signals: &Signals, out: &mut Output)
     verdict(&record.failures, again)
 }
 
-/// Each algorithm for the given time over a path that reorders.
+/// Runs each algorithm for the given time over a path that reorders.
 fn reorder(args: &SoakArgs, global: Global, signals: &Signals, out: &mut Output) -> Result<(), Failure> {
     let connections = args.connections.unwrap_or(reordering::REORDERED_CONNECTIONS);
     allow_descriptors(2 * connections)?;
@@ -109,7 +110,7 @@ fn verdict(failures: &[String], help: impl Into<String>) -> Result<(), Failure> 
     Err(Failure::new(Exit::Internal, message, help))
 }
 
-/// Those of these names; without any, all.
+/// The algorithms with these names; all algorithms if there is no name.
 fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, Failure> {
     if names.is_empty() {
         return Ok(Algorithm::all().collect());
@@ -155,7 +156,7 @@ fn soak(args: &SoakArgs, global: Global, signals: &Signals, program: &Path) -> R
     Ok(record)
 }
 
-/// Two ends of each connection and some more.
+/// Raises the limit of open files: two for each connection and some more.
 fn allow_descriptors(connections: usize) -> Result<(), Failure> {
     let wanted = connections as u64 * 2 + 256;
     let limit = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((0, 0));
@@ -190,7 +191,7 @@ fn text(record: &SoakRecord) -> String {
     out
 }
 
-/// A number below `n` from any source of choices.
+/// A random number below `n`.
 fn below(random: &mut Random, n: usize) -> usize {
     random.below(n as u64) as usize
 }

@@ -1,4 +1,4 @@
-//! The commands of an administrator, one after the other, of which some are killed.
+//! The operator: commands of an administrator, one after the other, of which some are killed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,9 +17,10 @@ use serde::Serialize;
 use super::below;
 use crate::machine::offered;
 
-/// Algorithms whose kernel names leave room for a suffix; of each kind that the shim knows.
+/// Algorithms whose kernel names leave room for a suffix; one or more of each kind that the shim has.
 const ALGORITHMS: [&str; 6] = ["reno", "cubic", "bbr1", "bbq", "bbr3", "level"];
-/// A parameter of each of them with values in its range: a replacement that changes something.
+/// A parameter of each of these algorithms with two values in its range, so that a replacement changes a
+/// value.
 const SETTINGS: [(&str, [&str; 2]); 6] = [
     ("reno", ["beta=0.5", "beta=0.6"]),
     ("cubic", ["beta=0.7", "beta=0.8"]),
@@ -29,19 +30,20 @@ const SETTINGS: [(&str, [&str; 2]); 6] = [
     ("level", ["gain=0.25", "gain=0.2"]),
 ];
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-/// `panic` visits all network namespaces that it finds. In a PID namespace of its own `/proc` shows none of
-/// other processes, so the rest of the machine stays as it is.
+/// Command that runs `panic` in a PID namespace of its own. `panic` visits all network namespaces that it
+/// finds; in the PID namespace `/proc` shows none of other processes, so the rest of the machine is not
+/// changed.
 const ALONE: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
-/// One command in this many is killed.
+/// One command in this number is killed.
 const KILLED: usize = 4;
-/// A killed command has run for this long at most, ms: an unoptimised one loads in some hundreds.
+/// Longest time after which a command is killed, ms: an unoptimised command loads in some hundreds.
 const KILLED_AFTER_MS: usize = 300;
 
-/// How many commands there were.
+/// Number of commands by result.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Operations {
     done: BTreeMap<&'static str, u64>,
-    /// Ended with 6: what they were to change was not there, or there already.
+    /// Commands that ended with exit code 6: the name to change did not exist, or existed already.
     refused: BTreeMap<&'static str, u64>,
     killed: BTreeMap<&'static str, u64>,
 }
@@ -85,7 +87,7 @@ impl Operator {
         })
     }
 
-    /// One command, chosen at random.
+    /// Performs one command, chosen at random.
     pub(super) fn step(&mut self, offered: &Mutex<Vec<String>>) {
         let algorithm = ALGORITHMS[below(&mut self.random, ALGORITHMS.len())];
         let name = format!("fp_{algorithm}{}", self.suffix);
@@ -111,7 +113,7 @@ impl Operator {
         *offered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = now;
     }
 
-    /// The program with one of its commands, before the arguments.
+    /// The program with one of its commands, before the arguments are added.
     fn command(&self, command: &str) -> Command {
         let mut all = Command::new("nice");
         all.args(["-n", "-15"]).env("NO_COLOR", "1");
@@ -158,7 +160,7 @@ impl Operator {
         offered().into_iter().filter(|name| name.ends_with(&self.suffix)).collect()
     }
 
-    /// The last word: everything out.
+    /// Unloads all algorithms, at the end.
     pub(super) fn calm_down(&mut self) {
         let said = match self.command("panic").output() {
             Ok(ended) if ended.status.success() => return,
@@ -168,7 +170,7 @@ impl Operator {
         self.failures.push(format!("the last panic: {said}"));
     }
 
-    /// What is not as it was before, when all connections have ended.
+    /// Differences from the initial state, when all connections have ended.
     pub(super) fn left_behind(&self, limit: Duration) -> Vec<String> {
         let deadline = Instant::now() + limit;
         loop {

@@ -12,21 +12,21 @@ use nix::unistd::gettid;
 
 use crate::machine::on_own_thread;
 
-/// What [`reorder`] gives the link and the slower device behind it.
+/// Settings of [`reorder`] for the link and the slower device behind it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reordering {
-    /// Of the link, kbit/s.
+    /// Rate of the link, kbit/s.
     pub(crate) rate_kbit: u32,
-    /// Of the link, bytes.
+    /// Buffer of the link, bytes.
     pub(crate) buffer_bytes: u32,
-    /// How much faster the link is than the device, which gets 1/32 of the packets: up to 32 it carries them
-    /// all.
+    /// Rate of the link over the rate of the slower device, which gets 1/32 of the packets: up to 32 the
+    /// device carries them all.
     pub(crate) ratio: u32,
 }
 
-/// Address of the sending host: link-local, so that it never leaves the two namespaces.
+/// Address of the sending host. It is link-local, so that it never leaves the two namespaces.
 pub(crate) const SENDER: &str = "169.254.78.1";
-/// Address of the receiving host, link-local too.
+/// Address of the receiving host, link-local, too.
 pub const RECEIVER: &str = "169.254.78.2";
 
 /// The device of [`second_link`], on the receiver's host.
@@ -36,10 +36,10 @@ pub(crate) const SECOND_LINK: &str = "fp2";
 pub struct Receiver(String);
 
 impl Receiver {
-    /// Does something on this host, in a thread that ends with the work.
+    /// Performs work on this host, in a thread that ends with the work.
     ///
     /// # Errors
-    /// The namespace cannot be entered, or the work fails.
+    /// Returns an error if the namespace cannot be entered, or if the work fails.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         let file = std::fs::File::open(&self.0)?;
         on_own_thread(|| {
@@ -49,10 +49,11 @@ impl Receiver {
     }
 }
 
-/// Moves this thread, with what it starts, to the sending host, which has a BPF file system of its own.
+/// Moves this thread, with the processes that it starts, to the sending host, which has a BPF file system of
+/// its own.
 ///
 /// # Errors
-/// The caller is not root, or a tool (`ip`) is missing.
+/// Returns an error if the caller is not root, or if a tool (`ip`) is missing.
 pub fn enter() -> io::Result<Receiver> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
@@ -80,7 +81,8 @@ pub fn enter() -> io::Result<Receiver> {
     Ok(receiver)
 }
 
-/// Network namespaces that `ip netns` and container engines have mounted: here `panic` does not find them.
+/// Hides network namespaces that `ip netns` and container engines have mounted, so that `panic` does not find
+/// them.
 fn hide_mounted_namespaces() -> io::Result<()> {
     let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo")?;
     for line in mounts.lines().filter(|line| line.contains(" net:[")) {
@@ -91,11 +93,11 @@ fn hide_mounted_namespaces() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the link a rate, and sends 3 % of the packets behind it over a slower device: packets overtake each
-/// other, which makes senders reduce and undo.
+/// Gives the link a rate, and sends 3 % of the packets behind it over a slower device. Packets overtake each
+/// other, so senders reduce cwnd and undo the reduction.
 ///
-/// The kernel numbers the packets of a connection in their IP headers; every 32nd is one of these, and waits
-/// for those before it.
+/// The kernel numbers the packets of a connection in their IP headers; every 32nd packet takes the slower
+/// device, and queues there.
 pub(crate) fn reorder(receiver: &Receiver, how: Reordering) -> io::Result<()> {
     let Reordering { rate_kbit, buffer_bytes, ratio } = how;
     // one packet at a time: a burst has one number
@@ -107,8 +109,9 @@ pub(crate) fn reorder(receiver: &Receiver, how: Reordering) -> io::Result<()> {
     receiver.enter(|| tc(&format!("qdisc add dev {SECOND_LINK} root {queue}")))
 }
 
-/// Sends IP packets that match behind the link over a further device, [`SECOND_LINK`]. What its queue drops
-/// is lost on the path: a sender whose own device drops a packet knows it, and waits for its probe timer.
+/// Sends IP packets that match behind the link over a further device, [`SECOND_LINK`]. Packets that its queue
+/// drops are lost on the path: a sender whose own device drops a packet would be notified, and wait for its
+/// probe timer.
 pub(crate) fn second_link(receiver: &Receiver, matched: &str) -> io::Result<()> {
     receiver.enter(|| {
         // what was addressed to fp1 arrives at fp3, too
@@ -128,10 +131,10 @@ pub(crate) fn second_link(receiver: &Receiver, matched: &str) -> io::Result<()> 
     })
 }
 
-/// Performs one line of `ip` on the host that this thread is on.
+/// Runs one line of `ip` on the host that this thread is on.
 ///
 /// # Errors
-/// `ip` is missing, or fails: its words.
+/// Returns an error if `ip` is missing or fails; the error has the output of `ip`.
 pub fn ip(line: &str) -> io::Result<()> {
     run("ip", line)
 }

@@ -1,8 +1,8 @@
-//! `fairpace-dev soak --reordering`: each algorithm for a time over a path that reorders packets.
+//! `fairpace-dev soak --reordering`: runs each algorithm for a time over a path that reorders packets.
 //!
-//! Reordering makes senders reduce and undo all the time, so that the kernel uses what `ssthresh` and
-//! `undo_cwnd` return. Each ACK is looked at: a cwnd outside of `CWND_PKTS` is no algorithm's. On a kernel
-//! that skips programs such a cwnd is shown and not judged.
+//! Reordering makes senders reduce and undo all the time, so that the kernel uses the values that `ssthresh`
+//! and `undo_cwnd` return. Each ACK is checked: no algorithm sets a cwnd outside of `CWND_PKTS`. On a kernel
+//! that skips programs such a cwnd is reported and not judged.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -21,54 +21,54 @@ use super::traffic::serve;
 use super::warn_once;
 use crate::machine::on_own_thread;
 
-/// What a cwnd may be, packets. The path holds hundreds of packets for all connections together.
+/// Range of a valid cwnd, packets. The path holds hundreds of packets for all connections together.
 const CWND_PKTS: RangeInclusive<u32> = 1..=100_000;
-/// Connections at a time, unless the caller says another number.
+/// Default number of simultaneous connections.
 pub const REORDERED_CONNECTIONS: usize = 100;
-/// Time between two looks at all connections.
+/// Time between two samples of all connections.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 
-/// How an algorithm fared.
+/// The result of an algorithm.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reordered {
-    /// Its name.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// ACKs that senders received.
+    /// Number of ACKs that senders received.
     pub acks: u64,
-    /// Those of them that found a cwnd outside of its range.
+    /// Number of ACKs that found a cwnd outside of its range.
     pub absurd: u64,
-    /// Samples of the connections.
+    /// Number of samples of the connections.
     pub samples: u64,
-    /// The least and the largest cwnd in them, packets.
+    /// The least and the largest sampled cwnd, packets.
     pub cwnd_pkts: (u32, u32),
-    /// Fast recoveries.
+    /// Number of fast recoveries.
     pub recoveries: u64,
-    /// Reductions that were taken back.
+    /// Number of reductions that were undone.
     pub undos: u64,
-    /// Decisions that the shim changed, by field in words; empty: none.
+    /// Decisions that the shim clamped, by field, in words; empty: none.
     #[serde(default)]
     pub clamps: String,
-    /// Values that it put right because nothing had decided them.
+    /// Number of values that the shim corrected because no call had decided them.
     #[serde(default)]
     pub heals: u64,
     /// Bytes of whole transfers, each checked.
     pub bytes: u64,
-    /// What must not be: a sentence each.
+    /// Failures, a sentence each.
     pub failures: Vec<String>,
-    /// What a kernel that skips programs may cause.
+    /// Observations that a kernel that skips programs may cause.
     pub not_judged: Vec<String>,
 }
 
 /// The path: slow enough for an emulated machine on a busy host. Its buffer holds 400 ms, 13 packets for each
-/// of 100 connections. On the slower device 3.1 % of the packets meet 3.6 % of the rate, and wait some 30 ms
-/// on average. On a kernel that skips programs, cubic gets absurd cwnds within 10 s here.
+/// of 100 connections. The slower device gets 3.1 % of the packets and has 3.6 % of the rate, so they wait
+/// some 30 ms on average. On a kernel that skips programs, cubic gets invalid cwnds within 10 s here.
 const PATH: path::Reordering = path::Reordering { rate_kbit: 40_000, buffer_bytes: 2_000_000, ratio: 28 };
 
-/// Runs each algorithm on a path of its own, one after the other, and hands on what came of it. `more` says
-/// whether to go on.
+/// Runs each algorithm on a path of its own, one after the other, and reports each result. `more` decides
+/// whether to continue.
 ///
 /// # Errors
-/// The path cannot be made, or `more` fails.
+/// Returns an error if the path cannot be created, or if `more` fails.
 pub fn each(
     algorithms: &[Algorithm],
     connections: usize,
@@ -90,7 +90,7 @@ pub fn each(
     on_own_thread(work)
 }
 
-/// Runs an algorithm on the path that the calling thread is on.
+/// Runs an algorithm on the path of the calling thread's host.
 fn run(algorithm: Algorithm, connections: usize, time: Duration) -> Reordered {
     let mut result = Reordered {
         algorithm: algorithm.name().to_owned(),
@@ -115,7 +115,7 @@ fn run(algorithm: Algorithm, connections: usize, time: Duration) -> Reordered {
     result
 }
 
-/// Why the results show nothing, if they do: the path made no sender reduce and take that back.
+/// The reason why the results are no evidence, if there is one: the path made no sender reduce and undo.
 #[must_use]
 pub fn shows_nothing<'r>(results: impl IntoIterator<Item = &'r Reordered>) -> Option<String> {
     let mut undos = 0;
@@ -129,7 +129,7 @@ pub fn shows_nothing<'r>(results: impl IntoIterator<Item = &'r Reordered>) -> Op
 }
 
 impl Reordered {
-    /// The result as text: a line, and one for each failure.
+    /// Text of the result: a line, and one for each failure.
     #[must_use]
     pub fn text(&self) -> String {
         let (least, most) = self.cwnd_pkts;
@@ -148,8 +148,8 @@ impl Reordered {
         out
     }
 
-    /// A listed algorithm that decides by itself is within its bounds, and what it decided is what is in
-    /// force.
+    /// Text on changed decisions of an algorithm that must have none: a listed algorithm that decides by
+    /// itself stays within its bounds, and its decisions are in force.
     fn changed_text(&self) -> Option<String> {
         let by_itself = self.algorithm.parse().is_ok_and(|cc| fairpace_sim::decides_by_itself(&cc));
         let clamped =

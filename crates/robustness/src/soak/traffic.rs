@@ -21,25 +21,25 @@ use super::{SoakRecord, below};
 
 /// The TCP port of the receiver, in a network namespace of its own.
 pub const PORT: u16 = 7800;
-/// Bytes of a thread's stack: there are thousands.
+/// Bytes of a thread's stack; there are thousands of threads.
 const STACK: usize = 128 * 1024;
-/// Bytes that are read at once.
+/// Bytes of one read.
 const CHUNK: usize = 16 * 1024;
-/// Bytes of a transfer.
+/// Least and greatest number of bytes of a transfer.
 const BYTES: (usize, usize) = (64 * 1024, 1024 * 1024);
-/// Bytes that transfers are parts of: no two of them begin alike.
+/// Bytes of the pool whose parts are transferred. No two parts begin alike.
 const POOL: usize = 4 * 1024 * 1024;
-/// Nothing arrives for this long: the transfer is lost. A retransmission timeout doubles from 200 ms.
+/// Time without data after which a transfer counts as lost. A retransmission timeout doubles from 200 ms.
 const SILENCE: Duration = Duration::from_secs(60);
-/// One transfer in this many selects an algorithm itself instead of taking the default.
+/// One transfer in this number selects an algorithm itself instead of taking the default.
 const SELECTS: usize = 2;
 
 /// The connections, from [`Traffic::start`] to [`Traffic::finish`].
 #[derive(Default)]
 pub(super) struct Traffic {
-    /// Names in the kernel that sockets may select; the operator writes them.
+    /// Names in the kernel that sockets may select; the operator updates them.
     pub(super) offered: Arc<Mutex<Vec<String>>>,
-    /// Transfers that arrived.
+    /// Number of transfers that arrived.
     pub(super) transfers: Arc<AtomicU64>,
     seen: Arc<Mutex<Seen>>,
     stop: Arc<AtomicBool>,
@@ -83,7 +83,7 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Lets the transfers under way end.
+    /// Waits until the transfers under way have ended, for a limited time.
     pub(super) fn finish(self, limit: Duration, record: &mut SoakRecord) {
         self.stop.store(true, Ordering::Relaxed);
         let deadline = Instant::now() + limit;
@@ -102,13 +102,13 @@ impl Traffic {
     }
 }
 
-/// `fp_bbr3_1a2b` is counted as `fp_bbr3`.
+/// A kernel name without its suffix: `fp_bbr3_1a2b` is counted as `fp_bbr3`.
 fn without_suffix(name: &str) -> String {
     let end = name.strip_prefix("fp_").and_then(|rest| rest.find('_')).map(|at| at + 3);
     name[..end.unwrap_or(name.len())].to_owned()
 }
 
-/// One transfer: its algorithm at the end, and its bytes.
+/// Performs one transfer; returns its algorithm at the end, and its bytes.
 fn transfer(random: &mut Random, offered: &Mutex<Vec<String>>) -> io::Result<(String, u64)> {
     let bytes = BYTES.0 + below(random, BYTES.1 - BYTES.0);
     let from = below(random, POOL - bytes);
@@ -127,10 +127,10 @@ fn transfer(random: &mut Random, offered: &Mutex<Vec<String>>) -> io::Result<(St
     Ok((algorithm, bytes as u64))
 }
 
-/// A connection to [`serve`] that fails if nothing happens on it for a minute.
+/// Connects to [`serve`]. The connection fails if nothing happens on it for a minute.
 ///
 /// # Errors
-/// Nothing answers there.
+/// Returns an error if no server answers.
 pub fn connected(address: &str) -> io::Result<TcpStream> {
     let socket = TcpStream::connect((address, PORT))?;
     socket.set_read_timeout(Some(SILENCE))?;
@@ -142,7 +142,7 @@ pub fn connected(address: &str) -> io::Result<TcpStream> {
 /// algorithm.
 ///
 /// # Errors
-/// The connection ends, stalls, or carries other bytes than were sent.
+/// Returns an error if the connection ends, stalls, or carries other bytes than were sent.
 pub fn send(socket: &mut TcpStream, from: usize, bytes: usize) -> io::Result<String> {
     let wanted = pool().get(from..from + bytes).ok_or(io::ErrorKind::InvalidInput)?;
     socket.write_all(&[from, bytes].map(|number| (number as u64).to_le_bytes()).concat())?;
@@ -160,10 +160,10 @@ fn algorithm(socket: &TcpStream) -> String {
     name.to_string_lossy().trim_end_matches('\0').to_owned()
 }
 
-/// Receives at this address from now on, in threads of its own.
+/// Starts to receive at this address, in threads of its own.
 ///
 /// # Errors
-/// The address is none of this host, or is in use.
+/// Returns an error if this host does not have the address, or if it is in use.
 pub fn serve(address: &str) -> io::Result<()> {
     let listener = TcpListener::bind((address, PORT))?;
     // the standard library's own lets 128 wait, and all connect at once
@@ -178,15 +178,15 @@ fn accept(listener: &TcpListener) {
     }
 }
 
-/// Compares each byte, and answers with the number of those that are right up to the first that is not;
-/// then the next transfer, until the sender closes.
+/// Compares each byte of a transfer, and answers with the number of correct bytes before the first wrong one.
+/// Continues with the next transfer until the sender closes.
 fn receive(mut socket: TcpStream) -> io::Result<()> {
     socket.set_read_timeout(Some(SILENCE))?;
     while compare(&mut socket)? {}
     Ok(())
 }
 
-/// Whether there may be another transfer.
+/// Compares one transfer. Returns whether there may be another one.
 fn compare(socket: &mut TcpStream) -> io::Result<bool> {
     let mut word = [0; 8];
     let mut number = || socket.read_exact(&mut word).map(|()| u64::from_le_bytes(word) as usize);
@@ -207,7 +207,7 @@ fn compare(socket: &mut TcpStream) -> io::Result<bool> {
     Ok(right == wanted_bytes)
 }
 
-/// Random bytes, the same on both sides.
+/// The pool: random bytes, the same on both sides.
 fn pool() -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     BYTES.get_or_init(|| {

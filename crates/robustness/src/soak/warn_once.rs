@@ -9,11 +9,11 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::machine::on_own_thread;
 
-/// Where debugfs is mounted: a directory that every sysfs has for it.
+/// Mount point of debugfs: a directory that every sysfs has for it.
 const DEBUGFS: &str = "/sys/kernel/debug";
 
-/// Arms them again, so that what follows cannot warn in silence. `Err`: why that is not possible; a warning
-/// that this boot has had before is not seen then.
+/// Arms the warnings again, so that later events cannot trigger a silenced warning. `Err`: the reason why
+/// this is not possible; then a warning that already occurred since the boot is not seen.
 pub(crate) fn arm() -> Result<(), String> {
     // unshare concerns one thread, which ends here
     on_own_thread(in_own_mounts).map_err(|error| {
