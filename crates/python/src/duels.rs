@@ -1,4 +1,5 @@
-//! Every algorithm against every other one: what `fairpace-dev run experiments/duels.toml` measures.
+//! Duels, every algorithm against every other one: the measurement of `fairpace-dev run
+//! experiments/duels.toml`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! Errors as Python's exceptions.
+//! Errors as Python exceptions.
 
 use fairpace_cli_core::failure::Failure;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The exception of a failure: a class of `fairpace.errors`, with the words and the fields of the command
+/// The exception for a failure: a class of `fairpace.errors`, with the texts and the fields of the command
 /// line's `--json`.
 pub(crate) fn raised(py: Python<'_>, failure: &Failure) -> PyErr {
     exception(py, failure).map_or_else(|error| error, |exception| PyErr::from_value(exception))

@@ -1,4 +1,4 @@
-//! How many cases of criteria algorithms pass: what `fairpace evaluate` measures.
+//! Evaluations, how many cases of criteria algorithms pass: the measurement of `fairpace evaluate`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::error::raised;
 use crate::interrupt::interruptible;
 use crate::table::{Table, table_of};
 
-/// What is evaluated. `options` are those of `fairpace evaluate`.
+/// The arguments of an evaluation. `options` are those of `fairpace evaluate`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Asked {
@@ -32,9 +32,9 @@ struct Asked {
     beside: Vec<String>,
     criteria: Option<PathBuf>,
     options: Vec<String>,
-    /// The folder in which finished runs are kept.
+    /// Path of the folder in which finished runs are stored.
     keep: Option<PathBuf>,
-    /// This module's file: runs of another build are not taken for those of this one.
+    /// Path of this module's file, which identifies the build: runs of another build are not used.
     module: PathBuf,
     quiet: bool,
 }
@@ -88,7 +88,7 @@ fn temporary() -> Result<TempDir, Failure> {
     })
 }
 
-/// The command that measures the same again, up to the options.
+/// The command that repeats the measurement, without the options.
 fn command(of: &Asked, asked: &[String], beside: &[String]) -> String {
     let beside = if beside.is_empty() { "none".to_owned() } else { beside.join(",") };
     let mut words = vec![format!("fairpace evaluate {} --beside {beside}", asked.join(" "))];
@@ -127,7 +127,7 @@ impl Evaluation {
     }
 }
 
-/// A case of an algorithm: the criterion's id, the algorithm, the case.
+/// A row of the table of cases: the criterion's id, the algorithm, the case.
 type Row<'a> = (&'a str, &'a str, &'a CaseRecord);
 
 impl Evaluation {

@@ -13,7 +13,7 @@ use pyo3::types::PyTuple;
 use crate::interrupt::Look;
 use crate::scenario::{Checked, changes};
 
-/// The algorithm of agents.
+/// Name of the algorithm of agents.
 const AGENT: &str = "agent";
 
 /// A column: name, unit, least value, largest value, meaning.
@@ -50,18 +50,20 @@ pub(crate) fn info_columns() -> Vec<ColumnRow> {
     rows(&INFO)
 }
 
-/// A key that is drawn: its name, its least and largest value, and whether orders of magnitude are as likely.
+/// A key whose value is drawn: its name, its least and greatest value, and whether orders of magnitude are
+/// equally likely.
 type DrawnRow = (String, String, String, bool);
 
-/// What the episodes of an environment run.
+/// The scenarios that the episodes of an environment run.
 enum Given<'py> {
-    /// Scenarios, of which the seed chooses one: a list.
+    /// A list of scenarios, of which the seed chooses one.
     Checked(Vec<PyRef<'py, Checked>>),
-    /// Name and text of a scenario, other values of keys, and what is drawn: a tuple.
+    /// A tuple of a scenario's name, its text, other values of keys, and the keys whose values are drawn.
     Text((String, String, Vec<(String, String)>, Vec<DrawnRow>)),
 }
 
-/// Not derived: what is tried there in vain drops an exception of Python.
+/// The implementation is not derived, because the derived one tries each variant, and drops an exception of
+/// Python from a failed try.
 impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     type Error = PyErr;
 
@@ -98,14 +100,14 @@ struct State {
 /// A batch of environments; see `fairpace.gym`.
 #[pyclass(frozen, module = "fairpace._fairpace")]
 pub(crate) struct Environments {
-    /// `None`: closed.
+    /// The environments; `None`: they are closed.
     state: Mutex<Option<State>>,
-    /// The process that made it: its threads are not in a child of `fork`.
+    /// Id of the process that created the environments: a child of `fork` does not have its threads.
     process: u32,
 }
 
-/// What a step gives: observations, last observations of episodes that ended, ground truth, and where one
-/// ended.
+/// The results of a step: observations, last observations of episodes that ended, ground truth, and which
+/// environments' episodes ended.
 type Stepped<'py> = (
     Bound<'py, PyArray1<f32>>,
     Bound<'py, PyArray1<f32>>,
@@ -115,7 +117,7 @@ type Stepped<'py> = (
 
 #[pymethods]
 impl Environments {
-    /// An environment for each seed, with a monitor interval in microseconds or none.
+    /// Creates an environment for each seed, with a monitor interval in microseconds or `None`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -144,7 +146,8 @@ impl Environments {
         self.with(|state| Ok((state.environments.agents(), state.environments.flows())))
     }
 
-    /// First row of each environment's agents, and behind them their number; the same for flows.
+    /// First row of each environment's agents, then the number of all agents' rows; and first row of its
+    /// flows, likewise.
     fn rows(&self) -> PyResult<(Vec<usize>, Vec<usize>)> {
         self.with(|State { environments, .. }| {
             let ends = |of: fn(&fairpace_gym::Environments, usize) -> usize| {
@@ -156,8 +159,8 @@ impl Environments {
         })
     }
 
-    /// Starts the first episodes of these seeds, of an environment without one the next episode; returns the
-    /// first observations.
+    /// Starts the first episodes of these seeds; an environment without a seed starts its next episode.
+    /// Returns the first observations.
     fn reset<'py>(&self, py: Python<'py>, seeds: Vec<Option<u64>>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         self.with(|State { environments, batch }| {
             interruptible(py, |stop| {
@@ -235,8 +238,8 @@ impl Environments {
     }
 }
 
-/// Performs work without Python's lock. Ctrl-C stops it. Nothing is prepared for that before the work first
-/// asks whether to stop, which a usual step never does.
+/// Performs work without Python's lock. Ctrl-C stops the work. Python is not asked for signals before the
+/// work first asks whether to stop, which a usual step never does.
 fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(Stop<'_>) -> Result<T, Error> + Send,

@@ -1,4 +1,4 @@
-//! Ctrl-C in Python while its lock is released.
+//! Ctrl-C in Python while work runs without Python's lock.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -12,16 +12,17 @@ use pyo3::prelude::*;
 
 use crate::error::raised;
 
-/// How often Python is asked for signals: quick enough for a person, and far apart enough to cost nothing.
+/// Interval at which Python is asked for signals: short for a user, and so long that it costs no time.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// What ends work: the number of SIGINT on every Unix.
+/// Number of the signal that ends work: SIGINT on every Unix.
 const SIGINT: i32 = 2;
 
-/// Whether Python goes on. Only its main thread gets signals: others do not look, which would cost them the
-/// wait for Python's lock. An interpreter that ends answers no more.
+/// A check for signals of Python. Only Python's main thread gets signals: other threads do not check, because
+/// they would have to wait for Python's lock. An interpreter that is being finalised does not answer any
+/// more.
 ///
-/// The handler of a signal runs wherever Python next runs code of its own, and raises there. So whatever
-/// Python is asked, an exception ends the work.
+/// The handler of a signal runs wherever Python next runs code of its own, and raises there. So an exception
+/// from any request to Python ends the work.
 pub(crate) struct Look {
     is_main: bool,
     ends: bool,
@@ -29,7 +30,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Asks in which thread this is.
+    /// A check for the present thread.
     pub(crate) fn new() -> Self {
         let mut look = Self { is_main: false, ends: false, raised: None };
         if let Some(is_main) = look.ask(is_main_thread) {
@@ -38,7 +39,7 @@ impl Look {
         look
     }
 
-    /// Whether to end now: a handler has raised an exception, now or before.
+    /// Whether work must end: a handler has raised an exception, now or before.
     pub(crate) fn at_signals(&mut self) -> bool {
         if self.is_main && !self.ends {
             self.ask(|py| py.check_signals());
@@ -46,12 +47,12 @@ impl Look {
         self.ends
     }
 
-    /// What Python's handler of the signal has raised, such as `KeyboardInterrupt`.
+    /// The exception that Python's handler of the signal raised, such as `KeyboardInterrupt`.
     pub(crate) fn into_raised(self) -> Option<PyErr> {
         self.raised
     }
 
-    /// What Python answers. Without an answer the work ends.
+    /// Sends a request to Python. Without an answer the work ends.
     fn ask<T>(&mut self, question: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         let answer = Python::try_attach(question);
         self.ends = !matches!(answer, Some(Ok(_)));
@@ -72,7 +73,7 @@ fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     threading.call_method0("get_ident")?.eq(main)
 }
 
-/// Ends a run when Python has a signal for it.
+/// A monitor that ends a run when Python has a signal.
 pub(crate) struct Interrupt {
     looked: Instant,
     look: Look,
@@ -83,7 +84,7 @@ impl Interrupt {
         Self { looked: Instant::now(), look: Look::new() }
     }
 
-    /// What Python's handler of the signal has raised, such as `KeyboardInterrupt`.
+    /// The exception that Python's handler of the signal raised, such as `KeyboardInterrupt`.
     pub(crate) fn into_raised(self) -> Option<PyErr> {
         self.look.into_raised()
     }
@@ -102,8 +103,8 @@ impl Monitor for Interrupt {
     }
 }
 
-/// Performs work of many runs in another thread. This one looks for signals meanwhile, and ends the work if
-/// there is one.
+/// Performs work of many runs in another thread. Meanwhile this thread checks for signals, and ends the work
+/// if there is one.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Signals) -> Result<T, Failure> + Send,

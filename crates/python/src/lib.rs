@@ -1,4 +1,4 @@
-//! Internal: only Fairpace's own crates use it. The Python package `fairpace`: its part in Rust, the module
+//! Internal: only Fairpace's own crates use it. The part in Rust of the Python package `fairpace`: the module
 //! `fairpace._fairpace`.
 //!
 //! The package in `python/fairpace` is what users import. Here is what it needs from the other crates:
@@ -9,8 +9,8 @@
 //! makes many runs of a sweep, and [`row_table`] puts their results in tables. Python's lock is released
 //! while anything is simulated.
 //!
-//! There is no kernel in it: no root, no BPF. No metric is computed here, and no panic reaches Python: it
-//! would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
+//! The package has no kernel: it needs no root and no BPF. It computes no metric, and no panic reaches
+//! Python: such a panic would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
 
 #![allow(rustdoc::private_intra_doc_links, reason = "an extension module has no public items")]
 
@@ -25,7 +25,7 @@ mod run;
 mod scenario;
 mod table;
 
-/// What `python/fairpace` imports.
+/// The module that `python/fairpace` imports.
 #[pyo3::pymodule]
 mod _fairpace {
     #[pymodule_export]

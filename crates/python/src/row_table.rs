@@ -1,8 +1,8 @@
 //! The tables of a sweep: a row per flow and a row per link of each run.
 //!
-//! Both begin with the run's number in the sweep, the columns that say what was changed for it, and the
-//! scenario's title, hash and seed. Then follow the columns of [`Results`]. The table of flows has the
-//! metrics of the whole run, too, and the error of a run that failed: its one row, without numbers.
+//! Both tables begin with the run's number in the sweep, the columns with the values that were changed for
+//! the run, and the scenario's title, hash and seed. The columns of [`Results`] follow. The table of flows
+//! also has the metrics of the whole run, and the error of a run that failed: its one row, without numbers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,23 +25,23 @@ use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
-/// What went wrong, for people. Most of it needs a bug, or bytes that are no table.
+/// Text of an error. Most errors are possible only with a bug, or with bytes that are no table.
 type Error = String;
 
 fn text(error: impl std::fmt::Display) -> Error {
     error.to_string()
 }
 
-/// What became of a run.
+/// The outcome of a run: its results or its error.
 pub(crate) struct Outcome {
-    /// Of the scenario; `None`: it is not one.
+    /// Identity of the scenario; `None`: the text is not a scenario.
     pub(crate) identity: Option<Identity>,
     pub(crate) result: Result<Summary, RunError>,
 }
 
-/// Why a run has no results.
+/// The reason why a run has no results.
 pub(crate) struct RunError {
-    /// `usage`: its scenario is wrong; `internal`: a bug, or its process was lost.
+    /// Kind of the error. `usage`: its scenario is wrong; `internal`: a bug, or its process was lost.
     kind: &'static str,
     words: String,
 }
@@ -51,7 +51,7 @@ impl RunError {
         Self { kind: failure.kind(), words: failure.to_string() }
     }
 
-    /// All that is wrong with a scenario, in a line each.
+    /// The error of a wrong scenario: all of its problems, in a line each.
     pub(crate) fn of_scenario(invalid: Invalid) -> Self {
         let line = |problem: &Problem| match problem.help.as_str() {
             "" => problem.to_string(),
@@ -66,17 +66,17 @@ impl RunError {
     }
 }
 
-/// Which simulation it is, with the commit.
+/// The identity of a simulation, with the commit of the program.
 pub(crate) struct Identity {
     pub(crate) title: String,
     pub(crate) hash: String,
     pub(crate) seed: u64,
 }
 
-/// Columns that say what was changed for each run.
+/// Columns with the values that were changed for each run.
 pub(crate) struct Labels {
     columns: Vec<(String, Kind)>,
-    /// One list per run, with a value for each column.
+    /// Values of the columns: a list for each run, with a value for each column.
     values: Vec<Vec<Option<String>>>,
 }
 
@@ -101,7 +101,7 @@ impl Kind {
 }
 
 impl Labels {
-    /// The labels of this number of runs.
+    /// The labels for this number of runs.
     pub(crate) fn new(
         columns: &[(String, String)],
         values: Vec<Vec<Option<String>>>,
@@ -115,7 +115,7 @@ impl Labels {
         Ok(Self { columns, values })
     }
 
-    /// A column, with a value for each row; `of` has the run of each row.
+    /// A column with a value for each row; `of` has the index of each row's run.
     fn column(&self, index: usize, kind: Kind, of: &[usize]) -> ArrayRef {
         let values = of.iter().map(|run| self.values[*run][index].as_deref());
         match kind {
@@ -127,17 +127,17 @@ impl Labels {
     }
 }
 
-/// Named columns of a table that is being put together.
+/// Named columns of a table under construction.
 type Columns = Vec<(String, ArrayRef)>;
 
-/// Both tables.
+/// The tables of flows and of links.
 pub(crate) struct Tables {
     flows: RecordBatch,
     links: RecordBatch,
 }
 
 impl Tables {
-    /// The rows of runs; the number of the first one is `first`.
+    /// The rows of runs; the number of the first run is `first`.
     pub(crate) fn new(first: u64, outcomes: &[Outcome], labels: &Labels) -> Result<Self, Error> {
         let rows = Outcomes { first, outcomes, labels };
         Ok(Self { flows: rows.flows()?, links: rows.links()? })
@@ -151,7 +151,7 @@ impl Tables {
         }
     }
 
-    /// All rows in this order, in one batch: a file's bytes depend on how rows are divided into batches.
+    /// All rows in this order, in one batch. The division into batches would change the bytes of a file.
     pub(crate) fn joined(all: &[&Self]) -> Result<Self, Error> {
         let join = |of: fn(&Self) -> &RecordBatch| {
             let schema = all.first().ok_or("there is nothing to join")?;
@@ -173,7 +173,7 @@ impl Tables {
         writer.into_inner().map_err(text)
     }
 
-    /// Both in Arrow's format for streams.
+    /// Both tables in Arrow's format for streams.
     pub(crate) fn to_ipc(&self) -> Result<[Vec<u8>; 2], Error> {
         let stream = |batch: &RecordBatch| {
             let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).map_err(text)?;
@@ -210,7 +210,7 @@ pub(crate) fn read_parquet(files: Vec<Vec<u8>>) -> Result<RecordBatch, Error> {
     concat_batches(&schema, &batches).map_err(text)
 }
 
-/// Kinds of the errors in a Parquet file of flows, each once.
+/// The kinds of errors in a Parquet file of flows, each kind once.
 pub(crate) fn kinds_of(file: Vec<u8>) -> Result<Vec<String>, Error> {
     let rows = read_parquet(vec![file])?;
     let column = rows.column_by_name("error_kind").ok_or("it has no column error_kind")?;
@@ -219,14 +219,14 @@ pub(crate) fn kinds_of(file: Vec<u8>) -> Result<Vec<String>, Error> {
     Ok(kinds.into_iter().map(str::to_owned).collect())
 }
 
-/// What a Parquet file says about itself; an error if it is incomplete.
+/// The metadata of a Parquet file; an error if the file is incomplete.
 pub(crate) fn metadata_of(file: Vec<u8>) -> Result<Vec<(String, String)>, Error> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file)).map_err(text)?;
     let entries = reader.metadata().file_metadata().key_value_metadata().into_iter().flatten();
     Ok(entries.map(|entry| (entry.key.clone(), entry.value.clone().unwrap_or_default())).collect())
 }
 
-/// What the rows are made of.
+/// The outcomes and labels from which rows are made.
 struct Outcomes<'a> {
     first: u64,
     outcomes: &'a [Outcome],
@@ -241,7 +241,7 @@ impl Outcomes<'_> {
             .filter_map(|(run, outcome)| Some((run, outcome.result.as_ref().ok()?)))
     }
 
-    /// The columns that both tables begin with; `of` has the run of each row.
+    /// The columns with which both tables begin; `of` has the index of each row's run.
     fn keys(&self, of: &[usize]) -> Columns {
         let identity = |run: &usize| self.outcomes[*run].identity.as_ref();
         let text = |read: fn(&Identity) -> &str| -> ArrayRef {
@@ -260,7 +260,7 @@ impl Outcomes<'_> {
         columns
     }
 
-    /// What is known about whole runs.
+    /// The columns with metrics of whole runs.
     fn metrics(&self, of: &[usize]) -> Columns {
         let summary = |run: &usize| self.outcomes[*run].result.as_ref().ok();
         let number = |name: &str, read: fn(&Summary) -> Option<f64>| -> (String, ArrayRef) {
@@ -278,7 +278,7 @@ impl Outcomes<'_> {
         ]
     }
 
-    /// Which kind of error there was, and its words.
+    /// The columns with kind and text of an error.
     fn errors(&self, of: &[usize]) -> Columns {
         let failure = |run: &usize| self.outcomes[*run].result.as_ref().err();
         let kinds = of.iter().map(|run| failure(run).map(|error| error.kind));
@@ -334,7 +334,7 @@ fn results(which: Results, summary: Summary) -> Result<Columns, Error> {
     Ok(names.zip(table.batch().columns().iter().cloned()).collect())
 }
 
-/// The schema has no metadata: their order in a file would differ from run to run.
+/// A batch of these columns. Its schema has no metadata, whose order in a file would differ from run to run.
 fn batch(columns: Columns) -> Result<RecordBatch, Error> {
     let field = |(name, column): &(String, ArrayRef)| Field::new(name, column.data_type().clone(), true);
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());

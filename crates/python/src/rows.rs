@@ -2,7 +2,7 @@
 //! ([`row_table`](crate::row_table)).
 //!
 //! A run that fails is a row with its error: neither a wrong scenario nor a bug of the simulator ends a sweep
-//! of a million. No time of a clock is in the rows, so that they are the same wherever they are made.
+//! of a million runs. The rows contain no times of a clock, so that they are equal on all machines.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,10 +22,10 @@ use crate::row_table::{Identity, Labels, Outcome, RunError, Tables, kinds_of, me
 use crate::scenario::changes;
 use crate::table::Table;
 
-/// Values of a run's columns, in their order.
+/// Values of a run's additional columns, in their order.
 type Values = Vec<Option<String>>;
 
-/// A run to make: what errors call its scenario, the scenario's text, and the changes to it.
+/// A run to make: the name of its scenario in errors, the scenario's text, and the changes to it.
 type Job = (String, String, Vec<(String, String)>);
 
 /// Ends the batches that other threads are making.
@@ -46,7 +46,7 @@ impl Cancel {
     }
 }
 
-/// Ends a batch for Ctrl-C, or when another thread says so.
+/// A monitor that ends a batch on Ctrl-C, or when another thread cancels it.
 struct Watch {
     interrupt: Interrupt,
     cancelled: Arc<AtomicBool>,
@@ -82,7 +82,7 @@ fn outcome(job: Job, watch: &mut Watch) -> Outcome {
     Outcome { identity: Some(Identity { title, hash, seed }), result }
 }
 
-/// What a panic says.
+/// Text of a panic.
 fn words_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without words")
@@ -223,7 +223,7 @@ impl Rows {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// For another process: [`Rows::from_bytes`] reads it.
+    /// The rows as bytes for another process: [`Rows::from_bytes`] reads them.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<(Vec<Bound<'py, PyBytes>>, [u64; 3], String)> {
         let tables = py.detach(|| self.tables.to_ipc()).map_err(PyValueError::new_err)?;
         let tables = tables.iter().map(|bytes| PyBytes::new(py, bytes)).collect();

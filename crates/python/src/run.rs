@@ -1,4 +1,4 @@
-//! Runs of scenarios, and what is known after them.
+//! Runs of scenarios, and their results.
 
 use std::sync::Arc;
 

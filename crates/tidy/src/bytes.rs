@@ -1,12 +1,13 @@
-//! The size of files of every kind: each clone has all of them, in each version.
+//! Check of the size of files of every kind, because each clone has all files in each version.
 
 use crate::tree::{File, Violation};
 
 const CHECK: &str = "file size";
-/// Bytes of a file: 256 KiB, four times the longest page that is written by hand (docs/level-spec.md). A
-/// larger file is a record or a picture that a program wrote, and needs a reason to be here.
+/// Most bytes of a file: 256 KiB, four times the longest page that is written by hand (docs/level-spec.md). A
+/// larger file is a record or a picture that a program wrote, and needs a reason to be in the repository.
 const LIMIT_BYTES: usize = 256 * 1024;
-/// Bytes of a picture: what twelve flows with a point per pixel take. More is data that belongs into a table.
+/// Most bytes of a picture: the size of twelve flows with a point per pixel. A picture with more data should
+/// be a table.
 const PICTURE_BYTES: usize = 64 * 1024;
 
 /// Finds files over the limit.

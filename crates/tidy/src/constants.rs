@@ -1,4 +1,4 @@
-//! Constants: each number with a name says in a comment what it is, in which unit, or where it comes from.
+//! Check of constants: a comment at each named number gives its meaning, its unit, or its source.
 
 use crate::mask::is_word;
 use crate::tree::{File, Violation};
@@ -11,9 +11,9 @@ const NUMBERS: &[&str] = &[
     "Duration", "Nanos",
 ];
 
-/// Finds `const`, `static`, `#define` and enumerators of C with a number and without a comment: above it,
-/// behind it, or above its group, which ends at a blank line. A doc comment is of its own item only, so the
-/// comment of a group in Rust begins with `//`.
+/// Finds `const`, `static`, `#define` and enumerators of C with a number and without a comment. The comment
+/// may be above the constant, behind it, or above its group, which ends at a blank line. A doc comment
+/// belongs to its own item only, so the comment of a group in Rust begins with `//`.
 pub(crate) fn check(file: &File, found: &mut Vec<Violation>) {
     if !file.is_rust() && !file.is_c() {
         return;
@@ -49,7 +49,7 @@ fn value_of_const(lines: &[&str]) -> Option<(String, String)> {
     NUMBERS.contains(&of.as_str()).then(|| (name, value[..end_of_value(value)].to_owned()))
 }
 
-/// Up to the semicolon that is in no bracket.
+/// Length of a value: up to the semicolon that is in no bracket.
 fn end_of_value(value: &str) -> usize {
     let mut depth = 0;
     let at_end = |c| match c {
@@ -98,7 +98,7 @@ fn value_of_enumerator(lines: &[&str]) -> Option<(String, String)> {
     Some((name.trim().to_owned(), value.to_owned()))
 }
 
-/// Whether a number stands in an expression, apart from digits in names.
+/// Whether an expression contains a number, apart from digits in names.
 fn has_number(value: &str) -> bool {
     let mut before = ' ';
     value.chars().any(|c| {

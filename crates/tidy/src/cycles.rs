@@ -1,10 +1,10 @@
-//! Modules of a crate that import each other in a circle.
+//! Check of imports: modules of a crate that import each other in a circle.
 //!
 //! An edge leads from a file to the file of the module whose items it names: `crate::a::X`, `super::a::X`, or
-//! `a::X` where `a` is its own submodule. Names that a module re-exports (`pub use a::X`) lead to where they
-//! come from. A `pub(crate) use` is an import like any other: what it names serves the crate itself. Test
-//! items and re-exports are no edges, and neither is a name of a module that encloses the file: a module and
-//! its submodules are one unit, in which privacy works from the inside.
+//! `a::X` where `a` is its own submodule. Names that a module re-exports (`pub use a::X`) lead to the module
+//! that defines them. A `pub(crate) use` is an import like any other, because the crate itself uses its name.
+//! Test items and re-exports are no edges, and neither is a name of a module that encloses the file: a module
+//! and its submodules are one unit, in which privacy works from the inside.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,17 +16,17 @@ const CHECK: &str = "import cycle";
 /// A file of a crate.
 struct Module<'f> {
     file: &'f File,
-    /// Its path in the crate; empty for the root.
+    /// Path of the module in the crate; empty for the root.
     name: Vec<String>,
-    /// Every name of every `use` outside of tests.
+    /// The names of all `use` items outside of tests.
     uses: Vec<Named>,
-    /// Its code without tests and without `use`.
+    /// The code of the file without tests and without `use`.
     code: String,
-    /// Names that it re-exports, and where from, as written behind `use`.
+    /// Names that the module re-exports, each with its path as written after `use`.
     reexports: BTreeMap<String, Vec<String>>,
 }
 
-/// Finds imports that are part of a circle.
+/// Finds imports that are a part of a circle.
 pub(crate) fn check(files: &[File], found: &mut Vec<Violation>) {
     let mut crates: BTreeMap<&str, Vec<Module<'_>>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.is_rust()) {
@@ -78,7 +78,7 @@ fn imports(modules: &[Module<'_>], at: usize) -> BTreeMap<usize, usize> {
     edges
 }
 
-/// From the crate's root. `None`: of another crate.
+/// The path from the crate's root. `None`: the path is of another crate.
 fn absolute(modules: &[Module<'_>], module: &Module<'_>, path: &[String]) -> Option<Vec<String>> {
     let supers = path.iter().take_while(|part| *part == "super").count();
     match path.first()?.as_str() {
@@ -127,13 +127,13 @@ fn reaches(edges: &[BTreeMap<usize, usize>], from: usize, to: usize) -> bool {
 /// One name that a `use` brings in.
 struct Named {
     line: usize,
-    /// A re-export: `pub use`.
+    /// Whether the `use` is a re-export: `pub use`.
     public: bool,
     name: String,
     path: Vec<String>,
 }
 
-/// The code without its test items, each with its lines left empty.
+/// The code without its test items, whose lines are left empty.
 fn without_tests(code: &str) -> String {
     const MARK: &str = "#[cfg(test)]";
     let mut kept = String::with_capacity(code.len());
@@ -148,8 +148,8 @@ fn without_tests(code: &str) -> String {
     kept + rest
 }
 
-/// The length of the item that begins here, attributes included: up to a semicolon or a closing brace that
-/// is in no other bracket.
+/// Length of the item that begins here, attributes included: up to a semicolon or a closing brace that is in
+/// no other bracket.
 fn end_of_item(code: &str) -> usize {
     let mut depth = 0;
     for (at, c) in code.char_indices() {
@@ -164,7 +164,7 @@ fn end_of_item(code: &str) -> usize {
     code.len()
 }
 
-/// Every name of every `use`, and the code without these, with its lines.
+/// The names of all `use` items, and the code without these items, whose lines are left empty.
 fn uses(code: &str) -> (Vec<Named>, String) {
     let (mut found, mut kept, mut end) = (Vec::new(), String::with_capacity(code.len()), 0);
     for (at, _) in code.match_indices("use ") {

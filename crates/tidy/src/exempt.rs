@@ -2,10 +2,10 @@
 
 use crate::tree::Violation;
 
-/// Files whose path begins so are left out of some checks.
+/// An exemption: files whose path begins with a text are left out of some checks.
 pub(crate) struct Exemption {
     pub(crate) path: &'static str,
-    /// By name.
+    /// Names of the checks.
     pub(crate) checks: &'static [&'static str],
     #[cfg_attr(not(test), expect(dead_code, reason = "for readers, and for the test that there is one"))]
     pub(crate) reason: &'static str,

@@ -1,4 +1,4 @@
-//! Every header in cc/ is an algorithm of the list; parts of algorithms are in cc/lib.
+//! Check of headers: every header in cc/ is an algorithm of the list; parts of algorithms are in cc/lib.
 
 use crate::tree::{File, Violation};
 

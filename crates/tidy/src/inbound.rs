@@ -1,4 +1,4 @@
-//! Pages that no other page links to: a reader finds them by chance only.
+//! Check of pages to which no other page links: a reader would find them by chance only.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use crate::links;
 use crate::tree::{File, Violation};
 
 const CHECK: &str = "page without a link to it";
-/// Pages below these folders are not looked for. A crate's README is what its registry shows, and the words
-/// of `crates/papers/assets` are a part of generated pages.
+/// Folders whose pages need no link. A crate's README is the page of its registry, and the words of
+/// `crates/papers/assets` are a part of generated pages.
 const ELSEWHERE: &[&str] = &["crates/"];
 
 /// Finds Markdown pages that no other page links to. A link to a folder leads to its README.

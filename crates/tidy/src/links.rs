@@ -1,6 +1,6 @@
-//! Links and file names in Markdown that lead nowhere.
+//! Check of links and file names in Markdown whose target does not exist.
 //!
-//! Only what is in the repository is looked at: nothing is fetched.
+//! The check covers targets in the repository only: it fetches nothing.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +8,19 @@ use crate::tree::{File, Violation};
 
 const LINKS: &str = "dead link";
 const MENTIONS: &str = "dead file name";
-/// Files with these endings are sources, and a path to one must exist. Results such as `out/series.csv` need
+/// Extensions of source files, for which a path must exist. Paths of results such as `out/series.csv` need
 /// not.
 const SOURCES: &[&str] = &["rs", "c", "h", "def", "md", "sh", "toml"];
 /// Words in a path that stand for any name.
 const ANY: &[&str] = &["NAME", "CRATE", "FILE", "DIR", "PAPER", "FIGURE"];
-/// Where a path in the sources of Linux begins.
+/// Folders with which a path in the sources of Linux begins.
 const LINUX: &[&str] = &["net", "include", "kernel", "tools", "linux", "sched", "uapi"];
 
-/// What can be linked to.
+/// The targets that links may have.
 pub(crate) struct Known {
-    /// Files and folders.
+    /// Paths of files and folders.
     paths: BTreeSet<String>,
-    /// `FILE#ANCHOR`.
+    /// Anchors of pages, as `FILE#ANCHOR`.
     anchors: BTreeSet<String>,
 }
 
@@ -82,8 +82,8 @@ pub(crate) fn targets(page: &File) -> Vec<String> {
     found
 }
 
-/// Lines outside of code blocks up to an empty one, with the number of the first. A code span may go on in
-/// the next line.
+/// Paragraphs outside of code blocks, with the number of their first line. A code span may continue in the
+/// next line.
 fn paragraphs(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut next = 0;
@@ -100,7 +100,7 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Lines outside of code blocks, from 1 on.
+/// Lines outside of code blocks, with their numbers from 1 on.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
@@ -140,7 +140,7 @@ fn link_targets(paragraph: &str) -> Vec<(usize, &str)> {
     inline.chain(references).collect()
 }
 
-/// What is wrong with a link.
+/// The problem of a link; `None` if its target exists.
 fn dead_link(file: &File, target: &str, known: &Known) -> Option<String> {
     let target = target.trim_matches(['<', '>']);
     if target.contains("://") || target.starts_with("mailto:") || target.is_empty() {
@@ -156,8 +156,8 @@ fn dead_link(file: &File, target: &str, known: &Known) -> Option<String> {
     missing.then(|| format!("{path} has no heading #{anchor}"))
 }
 
-/// Whether a code span names a file or folder of ours that does not exist, from the root or from beside the
-/// page.
+/// Whether a code span names a file or folder of the repository that does not exist, neither from the root
+/// nor beside the page.
 fn is_dead_mention(file: &File, span: &str, known: &Known) -> bool {
     let path = span.split(':').next().unwrap_or_default().trim_end_matches('/');
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
@@ -172,7 +172,7 @@ fn is_dead_mention(file: &File, span: &str, known: &Known) -> bool {
     ours && !exists && !stands_for_any
 }
 
-/// A path beside a file, from the root.
+/// The path from the root, for a path beside a file.
 fn resolve(file: &str, path: &str) -> String {
     let mut parts: Vec<&str> = file.split('/').collect();
     parts.pop();
@@ -186,8 +186,8 @@ fn resolve(file: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// The anchors that GitHub makes of headings: lower case, hyphens for spaces, no punctuation; and those of
-/// HTML.
+/// The anchors that GitHub makes of headings, in lower case, with hyphens for spaces and without punctuation;
+/// and the anchors of HTML.
 fn anchors(text: &str) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     for (_, line) in prose(text) {
@@ -210,7 +210,7 @@ fn anchors(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Violations of a page docs/a.md beside docs/b.md and src/x.rs.
+    /// Line numbers of the violations of a page docs/a.md beside docs/b.md and src/x.rs.
     fn found(text: &str) -> Vec<usize> {
         let page = File::new("docs/a.md", text);
         let files =

@@ -3,8 +3,8 @@
 //!
 //! This is a program over all files that git tracks: widths, sizes of files and functions, comments of
 //! constants, links, pages without a link to them, numbers in prose, words that the glossary forbids, machine
-//! paths, stray headers, and import cycles. It is not a parser of Rust or C: each check reads as much syntax
-//! as it needs, and says so.
+//! paths, stray headers, and import cycles. It is not a parser of Rust or C: each check parses as much syntax
+//! as it needs, and its header says so.
 //!
 //! `cargo test -p fairpace-tidy` fails on a violation; `cargo run -p fairpace-tidy` lists the violations.
 

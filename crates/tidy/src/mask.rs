@@ -1,19 +1,19 @@
-//! Rust and C with the text of comments and literals blanked, so that what is left is code.
+//! Rust and C with the text of comments and literals blanked, so that only code is left.
 
-/// What the rest of the checks see of a source file. Lines and columns are those of the file.
+/// The form of a source file that other checks read. Lines and columns are those of the file.
 pub(crate) struct Masked {
     /// The text with spaces for comments and for the content of strings and characters.
     pub(crate) code: String,
-    /// For each line: whether a comment or a part of one is on it.
+    /// For each line, whether it has a comment or a part of one.
     pub(crate) commented: Vec<bool>,
 }
 
-/// Where the scanner is.
+/// State of the scanner: the construct that it is in.
 #[derive(Clone, Copy, PartialEq)]
 enum Inside {
     Code,
     LineComment,
-    /// At this depth: comments of Rust nest.
+    /// A block comment of this depth: comments of Rust nest.
     BlockComment(u32),
     /// A string that ends at this quote and has escapes.
     Quoted(char),
@@ -45,7 +45,7 @@ pub(crate) fn mask(text: &str, rust: bool) -> Masked {
     masked
 }
 
-/// What the next characters lead into, and how many of them belong together.
+/// The state after the next characters, and the number of characters that belong together.
 fn step(inside: Inside, rest: &[char], rust: bool, before: Option<char>) -> (Inside, usize) {
     let second = rest.get(1).copied();
     match (inside, rest[0]) {
@@ -76,7 +76,7 @@ fn step(inside: Inside, rest: &[char], rust: bool, before: Option<char>) -> (Ins
     }
 }
 
-/// At an `r`: the start of a raw string, or just a letter.
+/// The state at an `r`: the start of a raw string, or a letter.
 fn raw_string(rest: &[char]) -> (Inside, usize) {
     let hashes = rest.iter().skip(1).take_while(|c| **c == '#').count();
     if rest.get(1 + hashes) == Some(&'"') { (Inside::Raw(hashes), 2 + hashes) } else { (Inside::Code, 1) }

@@ -1,23 +1,23 @@
-//! Numbers with a unit in README and docs that nothing keeps up to date.
+//! Check of numbers with a unit in README and docs, which must be kept up to date.
 //!
-//! A number that a table has, too, is filled from it (`fairpace-dev docs`): it stands between
-//! `<!-- n:KEY -->` and `<!-- /n -->`. One that a command writes stands in a generated part. Any other one is
-//! kept by hand, and is on the list of docs/numbers.md with the reason why that is right.
+//! A number that also stands in a table is filled from the table (`fairpace-dev docs`): it stands between
+//! `<!-- n:KEY -->` and `<!-- /n -->`. A number that a command writes stands in a generated part. Any other
+//! number is kept by hand, and the list of docs/numbers.md has it with the reason.
 
 use crate::tree::{File, Violation};
 
 const CHECK: &str = "number";
-/// Where the list is.
+/// Path of the page with the list.
 const LIST: &str = "docs/numbers.md";
 /// The first line of the list: a row for a section of a page.
 const HEADER: &str = "| page | section | numbers | reason |";
-/// In the column "numbers": every number of the section, whatever it is.
+/// Word in the column "numbers" for every number of the section.
 const EVERY: &str = "all";
-/// The page that every stranger reads: its numbers are listed one by one.
+/// The page that new readers see first: its numbers are listed one by one.
 const FIRST_PAGE: &str = "README.md";
-/// Letters of a reason, at least.
+/// Least number of letters of a reason.
 const LEAST_REASON: usize = 12;
-/// Units after a number. What follows is neither a letter nor a digit.
+/// Units after a number. Neither a letter nor a digit follows a unit.
 const UNITS: &str = "% ns us µs ms s min minutes minute seconds second hours hour h CPU-seconds bit/s kbit/s \
                      Mbit/s Gbit/s bytes byte kB MB GB TB KiB MiB GiB packets packet BDP";
 
@@ -26,17 +26,17 @@ const UNITS: &str = "% ns us µs ms s min minutes minute seconds second hours ho
 struct Number {
     text: String,
     line: usize,
-    /// The heading above it; empty before the first.
+    /// Heading above the number; empty before the first heading.
     section: String,
 }
 
 /// A row of the list.
 struct Kept {
-    /// A page, or a folder with a slash at its end.
+    /// Path of a page, or of a folder with a slash at its end.
     page: String,
-    /// A heading, or nothing for the whole page.
+    /// Heading of a section; empty for the whole page.
     section: String,
-    /// [`EVERY`], or numbers with semicolons between them.
+    /// The word of [`EVERY`], or numbers with semicolons between them.
     numbers: String,
     reason: String,
     line: usize,
@@ -58,8 +58,8 @@ impl Kept {
     }
 }
 
-/// Finds numbers that are neither filled, nor generated, nor on the list, and rows of the list that hold for
-/// none.
+/// Finds numbers that are neither filled, nor generated, nor on the list, and rows of the list that match no
+/// number.
 pub(crate) fn check(files: &[File], found: &mut Vec<Violation>) {
     let list = files.iter().find(|file| file.path == LIST);
     let kept = list.map_or_else(Vec::new, |list| kept(&list.text));
@@ -138,7 +138,7 @@ fn numbers(text: &str) -> Vec<Number> {
     found
 }
 
-/// A line without what is filled, without other comments, without code spans and without targets of links.
+/// A line without filled numbers, other comments, code spans and targets of links.
 fn prose(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -156,7 +156,7 @@ fn prose(line: &str) -> String {
     links.fold(first, |out, part| out + "]" + part.split_once(')').map_or("", |(_, after)| after))
 }
 
-/// The number at the end of a line, or nothing.
+/// The number at the end of a line, or an empty text.
 fn last_number(line: &str) -> String {
     let word = line.trim_end().rsplit(' ').next().unwrap_or_default();
     let is_number = word.ends_with(|c: char| c.is_ascii_digit());

@@ -1,9 +1,9 @@
-//! Paths of one machine: they mean nothing on another.
+//! Check of machine paths, which have no meaning on another machine.
 
 use crate::tree::{File, Violation};
 
 const CHECK: &str = "machine path";
-/// Folders in which people and their tools work.
+/// Folders in which users and their tools work.
 const FOLDERS: &[&str] = &["/work/", "/root/", "/home/", "/Users/"];
 
 /// Finds paths into such a folder, in files of every kind.

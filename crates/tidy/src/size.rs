@@ -1,15 +1,15 @@
-//! The length of files and of functions.
+//! Check of the length of files and of functions.
 
 use crate::mask::is_word;
 use crate::tree::{File, Violation};
 
 const FILES: &str = "file length";
 const FUNCTIONS: &str = "function length";
-/// Lines of a file: what one reads in one sitting.
+/// Most lines of a file, which a reader can read in one sitting.
 const FILE: usize = 600;
-/// Lines of a file of C in cc/: an algorithm is one file, with the text that teaches it.
+/// Most lines of a file of C in cc/: an algorithm is one file, with the text that explains it.
 const ALGORITHM: usize = 900;
-/// Lines of a function, from its name to its closing brace.
+/// Most lines of a function, from its name to its closing brace.
 const FUNCTION: usize = 60;
 
 /// Finds files and functions over their limits.
@@ -36,7 +36,7 @@ struct Function {
     lines: usize,
 }
 
-/// Functions with a body: `fn`, a name, and the first brace that is not in parentheses.
+/// Finds functions with a body: `fn`, a name, and the first brace that is not in parentheses.
 fn of_rust(code: &str) -> Vec<Function> {
     let mut functions = Vec::new();
     for (at, _) in code.match_indices("fn ") {
@@ -54,7 +54,7 @@ fn of_rust(code: &str) -> Vec<Function> {
     functions
 }
 
-/// Where the body ends that follows a signature. `None`: a declaration.
+/// End of the body that follows a signature. `None`: the signature is of a declaration.
 fn body(rest: &str) -> Option<usize> {
     let (mut parentheses, mut braces) = (0, 0);
     for (at, c) in rest.char_indices() {
@@ -75,7 +75,7 @@ fn body(rest: &str) -> Option<usize> {
     None
 }
 
-/// Functions in the kernel's style: both braces in the first column, behind a closing parenthesis.
+/// Finds functions in the kernel's style: both braces in the first column, after a closing parenthesis.
 fn of_c(code: &str) -> Vec<Function> {
     let lines: Vec<&str> = code.lines().collect();
     let mut functions = Vec::new();

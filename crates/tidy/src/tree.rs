@@ -1,4 +1,4 @@
-//! The files of the repository, and what a check says about one.
+//! The files of the repository, and the violations that checks find in them.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -9,11 +9,11 @@ use std::process::Command;
 
 use crate::mask::{Masked, mask};
 
-/// A file.
+/// A file of the repository.
 pub(crate) struct File {
-    /// Relative to the root of the repository, with slashes.
+    /// Path of the file relative to the root of the repository, with slashes.
     pub(crate) path: String,
-    /// Empty for a file that is not text.
+    /// Text of the file; empty for a file that is not text.
     pub(crate) text: String,
     pub(crate) size_bytes: usize,
     masked: OnceCell<Masked>,
@@ -25,7 +25,7 @@ impl File {
         File { path: path.into(), text: text.into(), size_bytes, masked: OnceCell::new() }
     }
 
-    /// A file of any kind.
+    /// A file with this content, of any kind.
     pub(crate) fn of_bytes(path: &str, bytes: Vec<u8>) -> File {
         let size_bytes = bytes.len();
         File { size_bytes, ..File::new(path, &String::from_utf8(bytes).unwrap_or_default()) }
@@ -36,7 +36,7 @@ impl File {
         self.masked.get_or_init(|| mask(&self.text, self.is_rust()))
     }
 
-    /// What follows the last dot of the path.
+    /// The extension: the part after the last dot of the path.
     pub(crate) fn extension(&self) -> &str {
         self.path.rsplit_once('.').map_or("", |(_, extension)| extension)
     }
@@ -54,12 +54,12 @@ impl File {
     }
 }
 
-/// One place that breaks a rule.
+/// A violation: a place that breaks a rule.
 pub(crate) struct Violation {
-    /// Which check found it.
+    /// Name of the check that found it.
     pub(crate) check: &'static str,
     pub(crate) path: String,
-    /// From 1 on.
+    /// Number of the line, from 1 on.
     pub(crate) line: usize,
     pub(crate) what: String,
 }
@@ -76,7 +76,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// All files that git tracks or would track; every file below `root` where git does not answer.
+/// All files that git tracks or would track; every file below `root` if git does not answer.
 pub(crate) fn files(root: &Path) -> Vec<File> {
     let listed = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
@@ -95,7 +95,7 @@ pub(crate) fn files(root: &Path) -> Vec<File> {
     names.into_iter().filter_map(read).collect()
 }
 
-/// Adds the files below a folder, without build directories and what is hidden.
+/// Adds the files below a folder, without build directories and hidden files.
 fn walk(root: &Path, below: &str, names: &mut BTreeSet<String>) {
     for entry in fs::read_dir(root.join(below)).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

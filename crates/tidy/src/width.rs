@@ -1,21 +1,21 @@
-//! The width of lines: rustfmt breaks neither comments nor strings, clang-format no comments, and nothing
-//! Markdown, scripts and settings.
+//! Check of the width of lines: rustfmt breaks neither comments nor strings, clang-format breaks no comments,
+//! and no tool breaks Markdown, scripts and settings.
 
 use crate::tree::{File, Violation};
 
 const CHECK: &str = "width";
-/// Columns; `max_width` in rustfmt.toml.
+/// Columns of Rust: `max_width` in rustfmt.toml.
 const RUST: usize = 110;
-/// Columns; `ColumnLimit` in .clang-format.
+/// Columns of C: `ColumnLimit` in .clang-format.
 const C: usize = 120;
-/// Columns of prose. Tables cannot be broken.
+/// Columns of prose in Markdown. Tables cannot be broken.
 const MARKDOWN: usize = 130;
-/// Columns of scripts, of the Makefile, and of comments in TOML. Its strings have one line.
+/// Columns of scripts, of the Makefile, and of comments in TOML. A string in TOML has one line.
 const SCRIPT: usize = 140;
-/// Columns; `TabWidth` in .clang-format.
+/// Columns of a tab: `TabWidth` in .clang-format.
 const TAB: usize = 8;
 
-/// Finds lines over the width, unless no space is left at which to break them.
+/// Finds lines over the width, unless they have no space at which they can be broken.
 pub(crate) fn check(file: &File, found: &mut Vec<Violation>) {
     let limit = match () {
         () if file.is_rust() => RUST,
@@ -57,8 +57,8 @@ fn columns(line: &str) -> usize {
     line.chars().fold(0, |at, c| if c == '\t' { at + TAB - at % TAB } else { at + 1 })
 }
 
-/// Whether a word begins within the limit and behind the first one: there the line can be broken. Comment and
-/// list marks are no words.
+/// Whether a word other than the first begins within the limit, so that the line can be broken there. Comment
+/// and list marks are no words.
 fn can_be_broken(line: &str, limit: usize) -> bool {
     let is_mark = |word: &str| !word.contains(char::is_alphanumeric);
     let mut words = 0;

@@ -1,12 +1,12 @@
-//! Words that the glossary forbids, in names, comments and prose.
+//! Check of words that the glossary forbids, in names, comments and prose.
 
 use crate::tree::{File, Violation};
 
 const CHECK: &str = "word";
-/// Where the list is, between two marks.
+/// Path of the page with the list, which is between two marks.
 pub(crate) const GLOSSARY: &str = "docs/glossary.md";
 
-/// Entries of the list, at least; with fewer its marks were not found.
+/// Least number of entries of the list; with fewer entries its marks were not found.
 const LEAST_ENTRIES: usize = 10;
 
 /// A word or phrase not to use.
@@ -39,7 +39,7 @@ pub(crate) fn check_list(files: &[File], forbidden: &[Forbidden], found: &mut Ve
 struct Word {
     text: String,
     line: usize,
-    /// Only white space, comment marks or an underscore are between it and the word before.
+    /// Whether only white space, comment marks or an underscore are between the word and the word before.
     follows: bool,
 }
 
