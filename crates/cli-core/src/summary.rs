@@ -152,7 +152,8 @@ fn flow_cells(flow: &FlowSummary) -> [String; 4] {
 /// run.
 #[must_use]
 pub fn of_comparison<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
-    let header = "algorithm|flow|goodput Mbit/s|share %|RTT mean ms|retrans|queueing delay mean ms|p99|drops|used %|Jain";
+    let header = "algorithm|flow|goodput Mbit/s|share %|RTT mean ms|retrans|queueing delay mean ms|p99|drops|\
+                  used %|Jain";
     let mut table = table(&header.split('|').collect::<Vec<_>>(), 2);
     for run in runs {
         for (index, flow) in run.summary.flows.iter().enumerate() {

@@ -6,8 +6,8 @@ use std::iter;
 use crate::{FlowSeries, Run, csv_text};
 
 /// The columns of [`Run::write_series_csv`].
-const HEADER: &str = "t_s,flow,link,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,min_rtt_ms,\
-                      pacing_gain,phase,queue_delay_ms,drops,backlog_kb";
+const HEADER: &str = "t_s,flow,link,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,\
+                      min_rtt_ms,pacing_gain,phase,queue_delay_ms,drops,backlog_kb";
 
 // The number of columns; index of the first column of links, and of the column of both. The columns before
 // are of all rows, or of flows.

@@ -316,8 +316,8 @@ fn unknown(set: &Set) -> Complaint {
     let meant = fairpace_cc::nearest(&set.key, known.iter().map(String::as_str));
     let meant = meant.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
     let help = format!(
-        "{meant}Keys are those of a scenario file, as `duration`, `window.from`, `link.rate`, `flow.10ms.cc`, \
-         or ALGORITHM.PARAMETER"
+        "{meant}Keys are those of a scenario file, as `duration`, `window.from`, `link.rate`, \
+         `flow.10ms.cc`, or ALGORITHM.PARAMETER"
     );
     Complaint::new("unknown-key", format!("there is no key `{}`", set.key), help)
 }

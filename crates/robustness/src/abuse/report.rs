@@ -123,7 +123,8 @@ pub(super) fn text(record: &Record) -> String {
     let Record { seed, invocations, seconds, classes, violations, .. } = record;
     let (classes, groups) = (counts(classes), violations.len());
     text + &format!(
-        "seed {seed}: {invocations} invocations in {seconds:.0} s ({classes}), {groups} groups of violations\n"
+        "seed {seed}: {invocations} invocations in {seconds:.0} s ({classes}), {groups} groups of \
+         violations\n"
     )
 }
 

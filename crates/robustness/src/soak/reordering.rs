@@ -135,8 +135,8 @@ impl Reordered {
         let (least, most) = self.cwnd_pkts;
         let Self { algorithm, acks, samples, recoveries, undos, .. } = self;
         let mut out = format!(
-            "{algorithm:12} {acks} ACKs, cwnd {least} to {most} in {samples} samples, {recoveries} recoveries, \
-             {undos} undos, {:.1} MB\n",
+            "{algorithm:12} {acks} ACKs, cwnd {least} to {most} in {samples} samples, \
+             {recoveries} recoveries, {undos} undos, {:.1} MB\n",
             self.bytes as f64 / 1e6
         );
         for said in &self.not_judged {
