@@ -24,7 +24,7 @@ pub(crate) fn figure(sheet: &Sheet, paper: &Paper) -> Result<(), Invalid> {
     let figure = &sheet.figure;
     let mut check = Check { sheet, figure, wrong: Wrong::new(&sheet.source) };
     check.top();
-    check.no_base(paper);
+    check.no_stack(paper);
     figure.runs.iter().enumerate().for_each(|(index, run)| check.run(index, run));
     (1..).zip(&figure.values).for_each(|(number, value)| check.value(&format!("value.{number}"), value));
     (1..).zip(&figure.shapes).for_each(|(number, shape)| check.shape(&format!("shape.{number}"), shape));
@@ -38,25 +38,25 @@ pub(crate) fn figure(sheet: &Sheet, paper: &Paper) -> Result<(), Invalid> {
     check.wrong.none()
 }
 
-/// Returns the problems of the hosts and bases that a paper declares.
-pub(crate) fn bases(paper: &Paper, source: &Source) -> Result<(), Invalid> {
+/// Returns the problems of the hosts and stacks that a paper declares.
+pub(crate) fn stacks(paper: &Paper, source: &Source) -> Result<(), Invalid> {
     let mut wrong = Wrong::new(source);
     sets(&paper.hosts.set, "hosts.set", &mut wrong);
     if !paper.hosts.is_empty() {
         wrong.said("hosts.why", &paper.hosts.why, "say how it is known");
     }
-    for (index, base) in paper.bases.iter().enumerate() {
-        let key = format!("base.{}", index + 1);
-        for (name, words) in [("name", &base.name), ("title", &base.title), ("why", &base.why)] {
+    for (index, stack) in paper.stacks.iter().enumerate() {
+        let key = format!("stack.{}", index + 1);
+        for (name, words) in [("name", &stack.name), ("title", &stack.title), ("why", &stack.why)] {
             wrong.said(&format!("{key}.{name}"), words, "write it");
         }
-        let is_new = paper.bases[..index].iter().all(|other| other.name != base.name);
-        let (at, message) = (format!("{key}.name"), format!("two bases are called `{}`", base.name));
-        wrong.unless(is_new, "duplicate-name", &at, message, "give each base its own name");
-        let message = format!("`{}` is base {} and sets {} keys", base.name, index + 1, base.set.len());
-        let help = "the first base is the scenarios as they are; each other one sets something";
-        wrong.unless((index == 0) == base.set.is_empty(), "impossible", &key, message, help);
-        sets(&base.set, &format!("{key}.set"), &mut wrong);
+        let is_new = paper.stacks[..index].iter().all(|other| other.name != stack.name);
+        let (at, message) = (format!("{key}.name"), format!("two stacks are called `{}`", stack.name));
+        wrong.unless(is_new, "duplicate-name", &at, message, "give each stack its own name");
+        let message = format!("`{}` is stack {} and sets {} keys", stack.name, index + 1, stack.set.len());
+        let help = "the first stack is the scenarios as they are; each other one sets something";
+        wrong.unless((index == 0) == stack.set.is_empty(), "impossible", &key, message, help);
+        sets(&stack.set, &format!("{key}.set"), &mut wrong);
     }
     wrong.none()
 }
@@ -119,13 +119,13 @@ impl Check<'_> {
         sets(&short.set, "short.set", &mut self.wrong);
     }
 
-    fn no_base(&mut self, paper: &Paper) {
-        let others: Vec<&str> = paper.bases.iter().skip(1).map(|base| base.name.as_str()).collect();
-        for (name, why) in &self.figure.no_base {
-            let key = format!("no_base.{name}");
-            let message = format!("the paper has no base `{name}` to leave out");
+    fn no_stack(&mut self, paper: &Paper) {
+        let others: Vec<&str> = paper.stacks.iter().skip(1).map(|stack| stack.name.as_str()).collect();
+        for (name, why) in &self.figure.no_stack {
+            let key = format!("no_stack.{name}");
+            let message = format!("the paper has no stack `{name}` to leave out");
             let help = format!("after the first, they are {}", others.join(", "));
-            self.wrong.unless(others.contains(&name.as_str()), "unknown-base", &key, message, help);
+            self.wrong.unless(others.contains(&name.as_str()), "unknown-stack", &key, message, help);
             let says_why = !why.trim().is_empty();
             self.wrong.unless(says_why, "missing-key", &key, "it does not say why", "give the reason");
         }

@@ -29,7 +29,7 @@ pub struct Figure {
     pub no_kernel: String,
     /// Bases of the paper, other than the first, that do not affect the figure: name and reason.
     #[serde(default)]
-    pub no_base: BTreeMap<String, String>,
+    pub no_stack: BTreeMap<String, String>,
     /// Settings of the quick version, for CI.
     #[serde(default)]
     pub short: Short,
@@ -51,14 +51,14 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The bases of the paper on which the figure is run. A figure that consists of models has only the
+    /// The stacks of the paper with which the figure is run. A figure that consists of models has only the
     /// first.
-    pub(crate) fn bases(&self, paper: &Paper) -> Vec<Base> {
+    pub(crate) fn stacks(&self, paper: &Paper) -> Vec<Stack> {
         let simulates = self.runs.iter().any(|run| run.model.is_empty());
-        let is_run_on = |base: &Base| simulates && !self.no_base.contains_key(&base.name);
-        let mut bases = paper.bases_or_default();
-        let first = bases.remove(0);
-        [first].into_iter().chain(bases.into_iter().filter(is_run_on)).collect()
+        let is_run_on = |stack: &Stack| simulates && !self.no_stack.contains_key(&stack.name);
+        let mut stacks = paper.bases_or_default();
+        let first = stacks.remove(0);
+        [first].into_iter().chain(stacks.into_iter().filter(is_run_on)).collect()
     }
 
     /// The checks of the figure, values first, then shapes: the text of each, the reason why it cannot fail,
@@ -483,26 +483,26 @@ pub struct Paper {
     #[serde(default)]
     pub hosts: Hosts,
     /// Settings of the hosts that the paper leaves open and that decide results: each figure is run and
-    /// judged on each base. Empty: only the defaults.
-    #[serde(default, rename = "base")]
-    pub bases: Vec<Base>,
+    /// judged with each stack. Empty: only the defaults.
+    #[serde(default, rename = "stack")]
+    pub stacks: Vec<Stack>,
 }
 
 impl Paper {
-    /// The bases of the paper; if it declares none, a single base without settings.
+    /// The stacks of the paper; if it declares none, a single stack without settings.
     #[must_use]
-    pub fn bases_or_default(&self) -> Vec<Base> {
-        if self.bases.is_empty() { vec![Base::default()] } else { self.bases.clone() }
+    pub fn bases_or_default(&self) -> Vec<Stack> {
+        if self.stacks.is_empty() { vec![Stack::default()] } else { self.stacks.clone() }
     }
 }
 
-/// Settings of all simulated runs of a paper, on every base.
+/// Settings of all simulated runs of a paper, with every stack.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hosts {
     /// The source of the settings.
     pub why: String,
-    /// Settings `KEY=VALUE` as for `--set`; they apply before those of a base and a run.
+    /// Settings `KEY=VALUE` as for `--set`; they apply before those of a stack and a run.
     pub set: Vec<String>,
 }
 
@@ -514,19 +514,20 @@ impl Hosts {
     }
 }
 
-/// A base: settings of all simulated runs of a paper. Models have no base; a table has a file for each base.
+/// A stack: settings of all simulated runs of a paper that the paper leaves open, such as TSO or the MTU.
+/// Models have no stack; a table has a file for each stack.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Base {
-    /// Name of the base, one word: "single". It is empty in a paper that declares no base.
+pub struct Stack {
+    /// Name of the stack, one word: "single". It is empty in a paper that declares no stack.
     pub name: String,
-    /// Title of the base, a few words: "single packets".
+    /// Title of the stack, a few words: "single packets".
     pub title: String,
     /// Reason why the paper's hosts may have had these settings: what the paper says, or what was usual at
     /// its time.
     pub why: String,
     /// Settings `KEY=VALUE` as for `--set`; they apply before those of a run, which may therefore override
-    /// them. The first base has no settings: it runs the scenarios as they are.
+    /// them. The first stack has no settings: it runs the scenarios as they are.
     #[serde(default)]
     pub set: Vec<String>,
 }

@@ -37,26 +37,27 @@ pub fn tables(papers: &[PaperRecords]) -> String {
 }
 
 fn row(record: &Record) -> String {
-    let mut status: Vec<String> = record.bases.iter().map(|base| record.verdict(base).to_string()).collect();
+    let mut status: Vec<String> =
+        record.stacks.iter().map(|stack| record.verdict(stack).to_string()).collect();
     status.dedup();
     let link = format!("reproduction/{}/README.md#{}", record.paper, record.id);
     format!("| [{}]({link}) {} | {} |\n", record.id, cell(&record.figure.title), status.join("; "))
 }
 
-/// Appends the rows of a paper: one for each base and host.
+/// Appends the rows of a paper: one for each stack and host.
 fn rows(of: &PaperRecords, page: &mut String) {
     let claims: usize = of.records.iter().map(|record| record.figure.claims.len()).sum();
     let figures = text::of(of.records.len() as u64, "figure");
-    for base in of.paper.bases_or_default() {
+    for stack in of.paper.bases_or_default() {
         for on in [Target::Simulator, Target::Testbed] {
-            let all = of.records.iter().map(|record| Counted::of(&record.figure, record.at(&base, on)));
+            let all = of.records.iter().map(|record| Counted::of(&record.figure, record.at(&stack, on)));
             let Counted { values, shapes, ours, by_construction } =
                 all.fold(Counted::default(), |sum, of| sum + of);
             let paper = values + shapes;
-            if on == Target::Testbed && of.records.iter().all(|record| record.at(&base, on).is_none()) {
+            if on == Target::Testbed && of.records.iter().all(|record| record.at(&stack, on).is_none()) {
                 continue;
             }
-            let place = Place { base: &base, on, measured: None }.name();
+            let place = Place { stack: &stack, on, measured: None }.name();
             let found = [Finding::Contradicted, Finding::Open, Finding::NotMeasured];
             let [contradicted, open, not_measured] = found.map(|finding| paper.of(finding));
             let _ = writeln!(
@@ -74,9 +75,9 @@ fn rows(of: &PaperRecords, page: &mut String) {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     all: usize,
-    /// Values that hold in the simulator, on at least one declared base.
+    /// Values that hold in the simulator, with at least one declared stack.
     hold: usize,
-    /// Values that do not hold in the simulator, but with real flows on at least one declared base.
+    /// Values that do not hold in the simulator, but with real flows with at least one declared stack.
     hold_real: usize,
     /// Values that the paper states in words, and the number of them that hold in the simulator.
     in_words: usize,
@@ -87,7 +88,7 @@ struct Counts {
     unmoved: usize,
     /// Values for which no cause was tried.
     untried: usize,
-    /// Changes of causes by [`Moved`]; a change counts once for each base.
+    /// Changes of causes by [`Moved`]; a change counts once for each stack.
     tries: [usize; 4],
 }
 
@@ -138,13 +139,13 @@ impl Counts {
         let tried = tries.iter().sum::<usize>();
         format!(
             "\n## Published values, and what moves those that do not hold\n\n{hold} of {all} published \
-             values hold in the simulator on at least one base that was declared before the run, and \
-             {hold_real} more with real flows on such a base. The papers state {in_words} of the {all} in \
+             values hold in the simulator with at least one stack that was declared before the run, and \
+             {hold_real} more with real flows of such a stack. The papers state {in_words} of the {all} in \
              words such as “equally”, not in digits; of these {hold_in_words} hold in the simulator. Each \
              value that does not hold in the simulator is measured again with a change of what may be the \
              cause, in italics on the page of the paper. With such a change {reached} hold; {towards} come \
              nearer by more than the intervals; {unmoved} are not moved nearer by any change that was \
-             tried{untried}.\n\nThe changes, counted on each base, are {tried}: {reach} reach the value, \
+             tried{untried}.\n\nThe changes, counted for each stack, are {tried}: {reach} reach the value, \
              {near} move it nearer, {away} away, {unmoved_tries} not at all. With this number of tries \
              some may reach a value by chance. A change that reaches the value is sufficient for the \
              published number; nothing shows that the hosts of the authors had it. A change that joins two \

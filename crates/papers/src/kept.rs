@@ -23,7 +23,7 @@ use crate::sheet::Sheet;
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     on: String,
-    base: String,
+    stack: String,
     #[serde(flatten)]
     cost: Cost,
     /// Numbers of the checks, by [`Keys`].
@@ -51,7 +51,7 @@ impl Kept {
         }
         Self {
             on: measured.on.name().to_owned(),
-            base: measured.base.clone(),
+            stack: measured.stack.clone(),
             cost: measured.cost.clone(),
             checks: checks.map(|(numbers, key)| (key.clone(), numbers.clone())).collect(),
             curves,
@@ -77,7 +77,7 @@ impl Kept {
             values: keys.values.iter().map(value).collect(),
             shapes: keys.shapes.iter().map(value).collect(),
             pictures: pictures.filter(|of| of.lines.iter().any(|line| !line.y.is_empty())).collect(),
-            base: self.base,
+            stack: self.stack,
             cost: self.cost,
             verdict: Verdict::NotRun,
         };
@@ -96,9 +96,9 @@ impl Record {
         let mut record = Self::blank(sheet);
         for kept in kept(root, sheet)? {
             let on = [Target::Simulator, Target::Testbed].into_iter().find(|target| target.name() == kept.on);
-            let base = sheet.bases.iter().find(|base| base.name == kept.base);
-            if let (Some(on), Some(base)) = (on, base) {
-                let keys = Keys::of(sheet, &Plan::of(sheet, base, on, false)?);
+            let stack = sheet.stacks.iter().find(|stack| stack.name == kept.stack);
+            if let (Some(on), Some(stack)) = (on, stack) {
+                let keys = Keys::of(sheet, &Plan::of(sheet, stack, on, false)?);
                 record.measured.extend(kept.measured(&sheet.figure, on, &keys));
             }
         }
@@ -112,8 +112,8 @@ impl Record {
     pub fn store(&self, root: &Path, sheet: &Sheet) -> Result<(), Failure> {
         let mut all = Vec::new();
         for measured in &self.measured {
-            if let Some(base) = self.base(measured) {
-                all.push(Kept::of(measured, &Keys::of(sheet, &Plan::of(sheet, base, measured.on, false)?)));
+            if let Some(stack) = self.stack(measured) {
+                all.push(Kept::of(measured, &Keys::of(sheet, &Plan::of(sheet, stack, measured.on, false)?)));
             }
         }
         let path = path(root, sheet);
@@ -137,8 +137,8 @@ pub fn stale(root: &Path, sheet: &Sheet) -> Result<usize, Failure> {
     let record = Record::load(root, sheet)?;
     let mut current = 0;
     for measured in &record.measured {
-        if let Some(base) = record.base(measured) {
-            let keys = Keys::of(sheet, &Plan::of(sheet, base, measured.on, false)?);
+        if let Some(stack) = record.stack(measured) {
+            let keys = Keys::of(sheet, &Plan::of(sheet, stack, measured.on, false)?);
             let kept = Kept::of(measured, &keys);
             current += kept.checks.len() + kept.curves.len();
         }

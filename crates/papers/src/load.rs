@@ -71,7 +71,7 @@ fn folder(root: &Path, id: &str) -> Result<Folder, Invalid> {
             return wrong(format!("there is no folder `{name}`"));
         }
     }
-    check::bases(&paper, &source)?;
+    check::stacks(&paper, &source)?;
     // a folder with scenarios that several figures share has no figure.toml
     let is_other =
         |name: &&String| !paper.figures.contains(name) && dir.join(name).join("figure.toml").exists();
@@ -85,9 +85,9 @@ fn sheet(dir: &Path, of: &str, id: &str, paper: &Paper) -> Result<Sheet, Invalid
     let source = Source::read(&dir.join("figure.toml"), "figure", WHERE)?;
     let mut figure: Figure = parse(&source)?;
     runs::expand(&mut figure.runs);
-    let bases = figure.bases(paper);
+    let stacks = figure.stacks(paper);
     let hosts = paper.hosts.set.clone();
-    let sheet = Sheet { paper: of.to_owned(), id: id.to_owned(), dir, figure, bases, hosts, source };
+    let sheet = Sheet { paper: of.to_owned(), id: id.to_owned(), dir, figure, stacks, hosts, source };
     check::figure(&sheet, paper)?;
     Ok(sheet)
 }

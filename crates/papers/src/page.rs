@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::figure::{Base, Claim, Figure, Hosts, Paper, Shape, Sweep, Value};
+use crate::figure::{Claim, Figure, Hosts, Paper, Shape, Stack, Sweep, Value};
 use crate::load::QUESTIONS;
 use crate::places::Place;
 use crate::record::{Compared, Finding, PaperRecords, Record};
@@ -26,7 +26,7 @@ pub fn parts(of: &PaperRecords) -> (String, Vec<String>) {
         let about = "Published values and ours, each as a part of the published one";
         let _ = write!(head, "\n![{about}]({VALUES})\n\n{PICTURE}\n");
     }
-    head.push_str(&bases(&of.paper));
+    head.push_str(&stacks(&of.paper));
     (head, of.records.iter().map(|record| figure(&of.paper, record)).collect())
 }
 
@@ -40,8 +40,8 @@ pub fn page(of: &PaperRecords) -> String {
     text::wrapped(&(head + &figures.concat()))
 }
 
-/// The settings that a paper declares of its hosts, the bases, and their reasons.
-fn bases(paper: &Paper) -> String {
+/// The settings that a paper declares of its hosts, the stacks, and their reasons.
+fn stacks(paper: &Paper) -> String {
     let sets = |sets: &[String]| sets.iter().map(|set| format!(" `{set}`")).collect::<String>();
     let why = |why: &str| why.trim().replace('\n', " ");
     let Hosts { why: known, set } = &paper.hosts;
@@ -49,12 +49,12 @@ fn bases(paper: &Paper) -> String {
     if !set.is_empty() {
         let _ = write!(text, "\nIn all simulations: {}{}\n", why(known), sets(set));
     }
-    if paper.bases.len() > 1 {
+    if paper.stacks.len() > 1 {
         text.push_str(
             "\nThe paper leaves open what follows. Each figure is run and judged on each setting:\n\n",
         );
-        for base in &paper.bases {
-            let _ = writeln!(text, "- {}: {}{}", base.title, why(&base.why), sets(&base.set));
+        for stack in &paper.stacks {
+            let _ = writeln!(text, "- {}: {}{}", stack.title, why(&stack.why), sets(&stack.set));
         }
     }
     text
@@ -63,11 +63,11 @@ fn bases(paper: &Paper) -> String {
 fn figure(paper: &Paper, record: &Record) -> String {
     let Record { figure, id, .. } = record;
     let places: Vec<Place<'_>> = record.places().collect();
-    let status = |base: &Base| {
-        let title = if record.bases.len() > 1 { format!(" ({})", base.title) } else { String::new() };
-        format!("**{}**{title}", record.verdict(base))
+    let status = |stack: &Stack| {
+        let title = if record.stacks.len() > 1 { format!(" ({})", stack.title) } else { String::new() };
+        format!("**{}**{title}", record.verdict(stack))
     };
-    let status: Vec<String> = record.bases.iter().map(status).collect();
+    let status: Vec<String> = record.stacks.iter().map(status).collect();
     let mut text = format!("\n## {id}\n\n{}: {}. {}.\n", figure.title, status.join(", "), figure.source);
     if record.paper == QUESTIONS {
         let _ = write!(text, "\n{}\n\n{}\n{}\n", figure.setup.trim(), runs(figure), figure.expect.trim());
@@ -184,8 +184,9 @@ fn notes(paper: &Paper, record: &Record) -> String {
     for Claim { quote, why } in &figure.claims {
         notes.push(format!("No check: “{}” {}", quote.trim(), why.trim()));
     }
-    for (base, why) in &figure.no_base {
-        let title = paper.bases.iter().find(|known| known.name == *base).map_or(base, |known| &known.title);
+    for (stack, why) in &figure.no_stack {
+        let title =
+            paper.stacks.iter().find(|known| known.name == *stack).map_or(stack, |known| &known.title);
         notes.push(format!("Not run with {title}: {}", why.trim()));
     }
     if figure.kernel.is_none() {

@@ -11,7 +11,7 @@ use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Invalid, Problem, Random, Scenario, Set, Target};
 use sha2::{Digest, Sha256};
 
-use crate::figure::{Arguments, Base, Figure, Measure, Point, RunPlan};
+use crate::figure::{Arguments, Figure, Measure, Point, RunPlan, Stack};
 use crate::paths;
 use crate::sheet::Sheet;
 use crate::source::Planned;
@@ -37,14 +37,14 @@ pub struct Case {
 }
 
 impl Plan {
-    /// Plans the runs of `sheet` on a base for a target; `short`: those of its quick version. The plan is
-    /// empty if the target cannot show the figure, for example because a base sets a key that the testbed
+    /// Plans the runs of `sheet` with one stack for a target; `short`: those of its quick version. The plan
+    /// is empty if the target cannot show the figure, for example because a stack sets a key that the testbed
     /// does not have.
     ///
     /// # Errors
     /// Returns the problems of its scenarios, arguments, or the paths of its measures.
-    pub fn of(sheet: &Sheet, base: &Base, target: Target, short: bool) -> Result<Self, Invalid> {
-        let changes = Changes::of(sheet, base, target, short);
+    pub fn of(sheet: &Sheet, stack: &Stack, target: Target, short: bool) -> Result<Self, Invalid> {
+        let changes = Changes::of(sheet, stack, target, short);
         let (mut cases, mut tables) = (Vec::new(), HashMap::new());
         for (index, run) in sheet.figure.runs.iter().enumerate() {
             let is_scenario = !run.scenario.is_empty();
@@ -62,9 +62,9 @@ impl Plan {
                 let source = match (is_scenario, is_cell) {
                     (true, _) => builder.scenarios(run, own, &changes).map(Planned::Runs),
                     (_, true) => builder.cell(run, own, &changes),
-                    _ => other(sheet, base, run, own, &key, &mut tables),
+                    _ => other(sheet, stack, run, own, &key, &mut tables),
                 };
-                if target == Target::Testbed && source.as_ref().is_err_and(|wrong| lacks(base, wrong)) {
+                if target == Target::Testbed && source.as_ref().is_err_and(|wrong| lacks(stack, wrong)) {
                     return Ok(Self { cases: Vec::new() });
                 }
                 let source = source?;
@@ -148,7 +148,7 @@ fn measures(figure: &Figure) -> impl Iterator<Item = (String, Measure)> {
 struct Changes<'a> {
     runs: Vec<&'a [String]>,
     at: Vec<&'a [String]>,
-    /// Settings of the paper's hosts and of the base; they apply before those of a run.
+    /// Settings of the paper's hosts and of the stack; they apply before those of a run.
     before: Vec<&'a String>,
     /// Settings that apply after those of a run.
     sets: Vec<&'a String>,
@@ -160,7 +160,7 @@ struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    fn of(sheet: &'a Sheet, base: &'a Base, target: Target, short: bool) -> Self {
+    fn of(sheet: &'a Sheet, stack: &'a Stack, target: Target, short: bool) -> Self {
         let figure = &sheet.figure;
         let kernel = figure.kernel.as_ref().filter(|_| target == Target::Testbed);
         let quick = Some(&figure.short).filter(|_| short);
@@ -171,7 +171,7 @@ impl<'a> Changes<'a> {
         Self {
             runs: kernel.map(|of| &of.runs[..]).into_iter().collect(),
             at: at.map(|at| &at[..]).collect(),
-            before: hosts.chain(&base.set).collect(),
+            before: hosts.chain(&stack.set).collect(),
             sets: sets.flatten().collect(),
             seeds: quick.map(|_| 1).or(kernel.map(|of| of.repeats)),
             possible: target == Target::Simulator || kernel.is_some(),
@@ -198,11 +198,11 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// Whether the only problem is that the testbed does not have a key that a base sets.
-fn lacks(base: &Base, wrong: &Invalid) -> bool {
+/// Whether the only problem is that the testbed does not have a key that a stack sets.
+fn lacks(stack: &Stack, wrong: &Invalid) -> bool {
     let of_base = |problem: &Problem| problem.kind == "not-on-target" && problem.file.ends_with("--set");
     // the first problem names the run that cannot be built
-    !base.set.is_empty() && wrong.problems.len() > 1 && wrong.problems[1..].iter().all(of_base)
+    !stack.set.is_empty() && wrong.problems.len() > 1 && wrong.problems[1..].iter().all(of_base)
 }
 
 fn points(run: &RunPlan) -> impl Iterator<Item = (usize, Option<&Point>)> {
@@ -294,7 +294,7 @@ impl Builder<'_> {
     }
 
     fn problem(&self, message: &str) -> Problem {
-        let help = "what is wrong with its scenario follows; `--set` is what the figure or the base sets";
+        let help = "what is wrong with its scenario follows; `--set` is what the figure or the stack sets";
         self.sheet.source.problem("scenario", self.key, message, help)
     }
 
@@ -306,7 +306,7 @@ impl Builder<'_> {
 /// The source that is a model or a table; `tables` has the tables that were read before.
 fn other<'s>(
     sheet: &Sheet,
-    base: &Base,
+    stack: &Stack,
     run: &RunPlan,
     own: impl Iterator<Item = &'s String>,
     key: &str,
@@ -319,8 +319,8 @@ fn other<'s>(
         pairs.insert(name.trim().to_owned(), value.trim().to_owned());
     }
     if run.model.is_empty() {
-        let name = run.table_on(base);
-        let help = "make it, or put the base with the reason under `no_base`";
+        let name = run.table_on(stack);
+        let help = "make it, or put the stack with the reason under `no_stack`";
         let path = sheet.file(&name).ok_or_else(|| wrong(format!("there is no table `{name}`"), help))?;
         let table = match tables.entry(path) {
             Entry::Occupied(read) => read.into_mut(),

@@ -3,7 +3,7 @@
 use fairpace_scenario::Target;
 use serde::{Deserialize, Serialize};
 
-use crate::figure::{Base, Figure, Kind, Paper};
+use crate::figure::{Figure, Kind, Paper, Stack};
 use crate::sheet::{Sheet, name_on};
 
 /// The finding of one check.
@@ -153,13 +153,13 @@ pub struct Picture {
     pub lines: Vec<Drawn>,
 }
 
-/// The measurements of a figure in one place on one base.
+/// The measurements of a figure in one place with one stack.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// The place: simulator or testbed; a model counts as the simulator.
     pub on: Target,
-    /// Name of the [`Base`]; empty in a paper that declares none.
-    pub base: String,
+    /// Name of the [`Stack`]; empty in a paper that declares none.
+    pub stack: String,
     /// The cost of the measurements.
     pub cost: Cost,
     /// The verdict on the figure.
@@ -205,9 +205,9 @@ pub struct Record {
     pub id: String,
     /// The content of `figure.toml`.
     pub figure: Figure,
-    /// The bases on which the figure is run: at least one.
-    pub bases: Vec<Base>,
-    /// The measurements, at most one for each base and place.
+    /// The stacks with which the figure is run: at least one.
+    pub stacks: Vec<Stack>,
+    /// The measurements, at most one for each stack and place.
     pub measured: Vec<Measured>,
 }
 
@@ -226,41 +226,41 @@ impl Record {
     /// A record without measurements.
     #[must_use]
     pub fn blank(sheet: &Sheet) -> Self {
-        let Sheet { paper, id, figure, bases, .. } = sheet.clone();
-        Self { paper, id, figure, bases, measured: Vec::new() }
+        let Sheet { paper, id, figure, stacks, .. } = sheet.clone();
+        Self { paper, id, figure, stacks, measured: Vec::new() }
     }
 
-    /// Adds measurements; they replace those of the same place and base.
+    /// Adds measurements; they replace those of the same place and stack.
     pub fn add(&mut self, measured: Measured) {
-        self.measured.retain(|other| (other.on, &other.base) != (measured.on, &measured.base));
+        self.measured.retain(|other| (other.on, &other.stack) != (measured.on, &measured.stack));
         self.measured.push(measured);
-        let base = |name: &str| self.bases.iter().position(|base| base.name == name);
-        self.measured.sort_by_key(|of| (base(&of.base), of.on == Target::Testbed));
+        let stack = |name: &str| self.stacks.iter().position(|stack| stack.name == name);
+        self.measured.sort_by_key(|of| (stack(&of.stack), of.on == Target::Testbed));
     }
 
-    /// The measurements of a place on a base.
+    /// The measurements of a place with one stack.
     #[must_use]
-    pub fn at(&self, base: &Base, on: Target) -> Option<&Measured> {
-        self.measured.iter().find(|of| of.on == on && of.base == base.name)
+    pub fn at(&self, stack: &Stack, on: Target) -> Option<&Measured> {
+        self.measured.iter().find(|of| of.on == on && of.stack == stack.name)
     }
 
-    /// The base of these measurements.
+    /// The stack of these measurements.
     #[must_use]
-    pub fn base(&self, of: &Measured) -> Option<&Base> {
-        self.bases.iter().find(|base| base.name == of.base)
+    pub fn stack(&self, of: &Measured) -> Option<&Stack> {
+        self.stacks.iter().find(|stack| stack.name == of.stack)
     }
 
-    /// The verdict of the simulator on a base, or of the kernel if the simulator has none.
+    /// The verdict of the simulator with one stack, or of the kernel if the simulator has none.
     #[must_use]
-    pub fn verdict(&self, base: &Base) -> Verdict {
-        let place = |on| self.at(base, on);
+    pub fn verdict(&self, stack: &Stack) -> Verdict {
+        let place = |on| self.at(stack, on);
         let measured = place(Target::Simulator).or_else(|| place(Target::Testbed));
         measured.map_or(Verdict::NotRun, |measured| measured.verdict)
     }
 
-    /// Name of the figure on a base, as [`Sheet::name_on`] gives it.
+    /// Name of the figure with one stack, as [`Sheet::name_on`] gives it.
     #[must_use]
-    pub fn name_on(&self, base: &Base) -> String {
-        name_on(&self.paper, &self.id, &self.bases, base)
+    pub fn name_on(&self, stack: &Stack) -> String {
+        name_on(&self.paper, &self.id, &self.stacks, stack)
     }
 }

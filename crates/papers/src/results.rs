@@ -10,19 +10,19 @@ use fairpace_scenario::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::draw::pictures;
-use crate::figure::{Base, Figure};
+use crate::figure::{Figure, Stack};
 use crate::judge::{self, Rule};
 use crate::load::RESULTS;
 use crate::measure::{Outcome, Outcomes, round};
 use crate::record::{Cost, Finding, Measured, Verdict};
 use crate::sheet::Sheet;
 
-/// The measurements of a figure in one place on a base. `scenarios_hash` is the hash of its plan, `commit`
-/// that of the program.
+/// The measurements of a figure in one place with one stack. `scenarios_hash` is the hash of its plan,
+/// `commit` that of the program.
 #[must_use]
 pub fn measured(
     sheet: &Sheet,
-    base: &Base,
+    stack: &Stack,
     on: Target,
     rule: Rule,
     outcomes: &[Outcome],
@@ -43,8 +43,8 @@ pub fn measured(
         cpu_s: sum(|cost| cost.cpu_s),
         packets: runs().map(|run| run.summary.cost.data_packets).sum(),
     };
-    let (base, verdict, pictures) = (base.name.clone(), Verdict::NotRun, pictures(&all));
-    let mut measured = Measured { on, base, cost, verdict, values, shapes, pictures };
+    let (stack, verdict, pictures) = (stack.name.clone(), Verdict::NotRun, pictures(&all));
+    let mut measured = Measured { on, stack, cost, verdict, values, shapes, pictures };
     judge::find(&sheet.figure, rule, &mut measured);
     measured
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::figure::Base;
+use crate::figure::Stack;
 
 /// Number of seeds of a run that gives no number, and is like no other run.
 const SEEDS: u32 = 5;
@@ -92,11 +92,11 @@ impl RunPlan {
         self.sweep.as_ref().map_or(&[], |sweep| &sweep.points)
     }
 
-    /// Path of the table on a base. For another base than the first, the base's name is at the end of the
-    /// file's name: "grid-jumbo.csv.gz".
-    pub(crate) fn table_on(&self, base: &Base) -> String {
+    /// Path of the table with one stack. For another stack than the first, the stack's name is at the end of
+    /// the file's name: "grid-jumbo.csv.gz".
+    pub(crate) fn table_on(&self, stack: &Stack) -> String {
         match self.table.split_once('.') {
-            Some((stem, extension)) if !base.set.is_empty() => format!("{stem}-{}.{extension}", base.name),
+            Some((stem, extension)) if !stack.set.is_empty() => format!("{stem}-{}.{extension}", stack.name),
             _ => self.table.clone(),
         }
     }

@@ -6,7 +6,7 @@ use fairpace_experiment::Source;
 use fairpace_scenario::{Invalid, Problem};
 use serde::de::DeserializeOwned;
 
-use crate::figure::{Base, Figure};
+use crate::figure::{Figure, Stack};
 
 /// A figure with its file, as read from its folder.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,9 +19,9 @@ pub struct Sheet {
     pub dir: PathBuf,
     /// The content of `figure.toml`.
     pub figure: Figure,
-    /// The bases of the paper on which the figure is run: at least the first.
-    pub bases: Vec<Base>,
-    /// Settings of the figure's simulated runs on every base.
+    /// The stacks of the paper with which the figure is run: at least the first.
+    pub stacks: Vec<Stack>,
+    /// Settings of the figure's simulated runs with every stack.
     pub(crate) hosts: Vec<String>,
     /// The text of `figure.toml`.
     pub source: Source,
@@ -34,11 +34,11 @@ impl Sheet {
         format!("{}/{}", self.paper, self.id)
     }
 
-    /// Name of the figure on a base: "bbq-ma2017/fig05", and for another base than the first
+    /// Name of the figure with one stack: "bbq-ma2017/fig05", and for another stack than the first
     /// "bbq-ma2017/fig05 on single".
     #[must_use]
-    pub fn name_on(&self, base: &Base) -> String {
-        name_on(&self.paper, &self.id, &self.bases, base)
+    pub fn name_on(&self, stack: &Stack) -> String {
+        name_on(&self.paper, &self.id, &self.stacks, stack)
     }
 
     /// Path of a file that the figure names: beside `figure.toml`, or below the paper's folder.
@@ -50,9 +50,9 @@ impl Sheet {
     }
 }
 
-/// Name of a figure of a paper on one of the paper's bases.
-pub(crate) fn name_on(paper: &str, figure: &str, bases: &[Base], base: &Base) -> String {
-    let on = if bases.first() == Some(base) { String::new() } else { format!(" on {}", base.name) };
+/// Name of a figure of a paper on one of the paper's stacks.
+pub(crate) fn name_on(paper: &str, figure: &str, stacks: &[Stack], stack: &Stack) -> String {
+    let on = if stacks.first() == Some(stack) { String::new() } else { format!(" on {}", stack.name) };
     format!("{paper}/{figure}{on}")
 }
 

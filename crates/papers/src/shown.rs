@@ -31,7 +31,7 @@ impl Tables {
     /// # Errors
     /// Returns the problems of the scenarios, or of a path of a measure.
     pub fn plan(&self, short: bool) -> Result<Plan, Invalid> {
-        let plan = Plan::of(&self.sheet, &self.sheet.bases[0], Target::Simulator, short)?;
+        let plan = Plan::of(&self.sheet, &self.sheet.stacks[0], Target::Simulator, short)?;
         let measures = (1..).zip(&self.tables).flat_map(|(number, table)| table.measures(number));
         plan.with_paths(&self.sheet, measures)
     }

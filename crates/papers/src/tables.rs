@@ -22,7 +22,7 @@ use fairpace_experiment::{Source, Wrong};
 use fairpace_scenario::Invalid;
 use serde::Deserialize;
 
-use crate::figure::{Base, Figure, Measure, RunPlan};
+use crate::figure::{Figure, Measure, RunPlan, Stack};
 use crate::runs;
 use crate::sheet::{Sheet, WHERE, parse};
 
@@ -151,8 +151,8 @@ impl Tables {
         let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let dir =
             path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
-        let bases = vec![Base::default()];
-        let sheet = Sheet { paper: String::new(), id, dir, figure, bases, hosts: Vec::new(), source };
+        let stacks = vec![Stack::default()];
+        let sheet = Sheet { paper: String::new(), id, dir, figure, stacks, hosts: Vec::new(), source };
         check(&sheet, &file.page, &file.tables)?;
         Ok(Self { title: file.title, page: file.page, sheet, tables: file.tables })
     }

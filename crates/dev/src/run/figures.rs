@@ -10,7 +10,7 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::progress::expected_packets;
-use fairpace_papers::figure::Base;
+use fairpace_papers::figure::Stack;
 use fairpace_papers::judge::Rule;
 use fairpace_papers::kept;
 use fairpace_papers::load::{self, Folder};
@@ -32,17 +32,17 @@ pub(super) struct Figures {
     chosen: String,
 }
 
-/// A figure to run on a base.
+/// A figure to run with one stack.
 struct Work<'a> {
     sheet: &'a Sheet,
-    base: &'a Base,
+    stack: &'a Stack,
     plan: Plan,
 }
 
 /// A figure that was run, with its results.
 struct Finished<'a> {
     sheet: &'a Sheet,
-    base: &'a Base,
+    stack: &'a Stack,
     measured: Measured,
 }
 
@@ -77,19 +77,19 @@ impl Figures {
 
     /// Reads all runs of a figure, and records the results.
     fn finish<'a>(&self, work: Work<'a>, args: &RunArgs) -> Result<Finished<'a>, Failure> {
-        let Work { sheet, base, plan } = work;
+        let Work { sheet, stack, plan } = work;
         let kept = |scenario: &Scenario| store(&self.root, scenario).get(scenario, args.on);
         let outcomes = plan.cases.iter().map(|case| case.outcome(kept)).collect::<Result<Vec<_>, _>>();
         let outcomes = outcomes
             .map_err(|message| Failure::new(Exit::Internal, format!("{}: {message}", sheet.name()), ""))?;
         let rule = if args.short { Rule::Mean } else { Rule::Interval };
-        let measured = results::measured(sheet, base, args.on, rule, &outcomes, plan.hash(), COMMIT);
+        let measured = results::measured(sheet, stack, args.on, rule, &outcomes, plan.hash(), COMMIT);
         if args.write && !args.short {
             let mut record = Record::load(&self.root, sheet)?;
             record.add(measured.clone());
             record.store(&self.root, sheet)?;
         }
-        Ok(Finished { sheet, base, measured })
+        Ok(Finished { sheet, stack, measured })
     }
 
     /// Checks that each recorded number is of the present scenarios, measures and bounds, and that each
@@ -98,10 +98,10 @@ impl Figures {
         for sheet in self.sheets() {
             let stale = kept::stale(&self.root, sheet)?;
             let record = Record::load(&self.root, sheet)?;
-            let missing = sheet.bases.iter().find(|base| record.at(base, Target::Simulator).is_none());
+            let missing = sheet.stacks.iter().find(|stack| record.at(stack, Target::Simulator).is_none());
             let message = match (stale, missing) {
                 (0, None) => continue,
-                (0, Some(base)) => format!("{} is not measured", record.name_on(base)),
+                (0, Some(stack)) => format!("{} is not measured", record.name_on(stack)),
                 (n, _) => format!("{} has {n} numbers on record of other scenarios or bounds", sheet.name()),
             };
             let help = format!("fairpace-dev run {}/{} --write", self.root.display(), sheet.name());
@@ -120,7 +120,7 @@ impl Figures {
             false => results::load_short(&self.root).map_err(failed)?,
         };
         short.extend(finished.iter().map(|done| {
-            let name = done.sheet.name_on(done.base);
+            let name = done.sheet.name_on(done.stack);
             (name, results::Quick::of(&done.sheet.figure, &done.measured))
         }));
         results::store_short(&self.root, &short).map_err(failed)
@@ -137,12 +137,13 @@ impl Experiment for Figures {
         if args.check {
             return self.check();
         }
-        let on_bases = self.sheets().flat_map(|sheet| sheet.bases.iter().map(move |base| (sheet, base)));
-        let works = on_bases
-            .map(|(sheet, base)| Ok(Work { sheet, base, plan: Plan::of(sheet, base, args.on, args.short)? }));
+        let on_bases = self.sheets().flat_map(|sheet| sheet.stacks.iter().map(move |stack| (sheet, stack)));
+        let works = on_bases.map(|(sheet, stack)| {
+            Ok(Work { sheet, stack, plan: Plan::of(sheet, stack, args.on, args.short)? })
+        });
         let mut works = works.collect::<Result<Vec<Work<'_>>, Failure>>()?;
-        // a base that the testbed's hosts cannot have is not measured there
-        works.retain(|work| work.base.set.is_empty() || !work.plan.cases.is_empty());
+        // a stack that the testbed's hosts cannot have is not measured there
+        works.retain(|work| work.stack.set.is_empty() || !work.plan.cases.is_empty());
         // cheap figures first: an interruption then leaves the most figures on record
         works.sort_by_cached_key(|work| {
             work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>()

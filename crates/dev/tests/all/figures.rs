@@ -1,8 +1,8 @@
 //! `fairpace-dev run` with figures of papers: the short version of each has the recorded verdict, records are
 //! checked and shown, and an interruption loses no finished run.
 
-mod bases;
 mod repository;
+mod stacks;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -105,16 +105,16 @@ fn check(place: &Folder) -> Ended {
     run(&["run", &place.file("reproduction"), "--check"])
 }
 
-/// The numbers on record of the only figure, one entry for each place and base.
+/// The numbers on record of the only figure, one entry for each place and stack.
 fn record(place: &Folder) -> serde_json::Value {
     serde_json::from_str(&place.read("reproduction/results/bbq-ma2017/fig01.json")).unwrap()
 }
 
-/// What a figure came to on its first base, as its record has it.
+/// What a figure came to with its first stack, as its record has it.
 fn verdict(place: &Folder) -> Verdict {
     let root = place.path().join("reproduction");
     let sheet = load::papers(&root).unwrap().remove(0).sheets.remove(0);
-    Record::load(&root, &sheet).unwrap().verdict(&sheet.bases[0])
+    Record::load(&root, &sheet).unwrap().verdict(&sheet.stacks[0])
 }
 
 /// A page without its line breaks.
@@ -305,7 +305,7 @@ fn a_number_stays_when_a_run_or_a_check_is_added_and_goes_when_its_own_measure_c
     let before = sheet(FIGURE);
     let on = Target::Testbed;
     let mut measured =
-        results::measured(&before, &before.bases[0], on, Rule::Interval, &[], String::new(), "c");
+        results::measured(&before, &before.stacks[0], on, Rule::Interval, &[], String::new(), "c");
     let seen = Mean { n: 2, mean: 7.0, half: Some(1.0) };
     measured.values[0].numbers.ours = vec![seen];
     let mut record = Record::blank(&before);
@@ -321,7 +321,7 @@ fn a_number_stays_when_a_run_or_a_check_is_added_and_goes_when_its_own_measure_c
     }
     assert_eq!(first(&FIGURE.replacen("goodput_mbps", "retransmits", 1)), None);
     let named = sheet(&with_ours().replace("no_kernel = \"this is a test\"", "[kernel]\nruns = [\"ours\"]"));
-    let cases = Plan::of(&named, &named.bases[0], on, false).unwrap().cases;
+    let cases = Plan::of(&named, &named.stacks[0], on, false).unwrap().cases;
     assert_eq!(cases.iter().map(|case| case.run).collect::<Vec<_>>(), [1], "it runs where it is named");
 }
 

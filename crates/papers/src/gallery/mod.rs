@@ -64,10 +64,10 @@ fn section(paper: &PaperRecords) -> Markup {
             @for (record, text) in paper.records.iter().zip(&figures) {
                 article.figure id=(anchor(record)) {
                     (markdown(text, &paper.id))
-                    @for base in &record.bases {
-                        @if record.bases.len() > 1 { h4 { "With " (base.title) } }
+                    @for stack in &record.stacks {
+                        @if record.stacks.len() > 1 { h4 { "With " (stack.title) } }
                         div class={ "pictures" @if pictures::is_grid(record) { " grid" } } {
-                            @for picture in pictures::all(record, base) { (picture) }
+                            @for picture in pictures::all(record, stack) { (picture) }
                         }
                     }
                 }
@@ -121,7 +121,7 @@ fn most_possible(measure: &Measure) -> f64 {
     }
 }
 
-/// The first picture of each plot of a figure on its first base, as SVG files.
+/// The first picture of each plot of a figure with its first stack, as SVG files.
 #[must_use]
 pub fn files(record: &Record) -> Vec<String> {
     pictures::files(record)

@@ -7,7 +7,7 @@ use fairpace_scenario::Target;
 use maud::{Markup, html};
 
 use super::{BESIDE, Placed, WIDEST_SHOWN, bars, colours, most_possible};
-use crate::figure::{Base, Figure, Kind, Line, Plot};
+use crate::figure::{Figure, Kind, Line, Plot, Stack};
 use crate::record::{Drawn, Picture, Record};
 
 /// Most points of a sweep whose line has marks. A line with more points is a curve of a model, which marks
@@ -42,15 +42,17 @@ impl Drawing {
     }
 }
 
-/// All pictures of a figure on a base, in the figure's order. Neighbouring pictures over the same time are in
-/// one column, as in the papers, so that simultaneous changes are aligned.
-pub(super) fn all(record: &Record, base: &Base) -> Vec<Markup> {
+/// All pictures of a figure with one stack, in the figure's order. Neighbouring pictures over the same time
+/// are in one column, as in the papers, so that simultaneous changes are aligned.
+pub(super) fn all(record: &Record, stack: &Stack) -> Vec<Markup> {
     let plots: Vec<(usize, &Plot)> = record.figure.plots.iter().enumerate().collect();
     let span = |plot: &Plot| (plot.kind == Kind::Time).then_some((plot.from_s, plot.to_s));
     let groups = plots.chunk_by(|(_, a), (_, b)| span(a).is_some() && span(a) == span(b));
     groups
         .flat_map(
-            |group| if group.len() > 1 { aligned(record, base, group) } else { single(record, base, group) },
+            |group| {
+                if group.len() > 1 { aligned(record, stack, group) } else { single(record, stack, group) }
+            },
         )
         .collect()
 }
@@ -63,30 +65,30 @@ pub(super) fn is_grid(record: &Record) -> bool {
         && plots.iter().all(|plot| plot.kind == Kind::Bars)
 }
 
-fn single(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup> {
+fn single(record: &Record, stack: &Stack, group: &[(usize, &Plot)]) -> Vec<Markup> {
     group
         .iter()
-        .flat_map(|(i, plot)| of_plot(record, plot, &placed(record, base, *i)))
+        .flat_map(|(i, plot)| of_plot(record, plot, &placed(record, stack, *i)))
         .map(|of| of.figure())
         .collect()
 }
 
-/// The first picture of each plot of a figure on its first base, as SVG files.
+/// The first picture of each plot of a figure with its first stack, as SVG files.
 #[must_use]
 pub(crate) fn files(record: &Record) -> Vec<String> {
-    let base = record.bases.first();
+    let stack = record.stacks.first();
     let plots = record.figure.plots.iter().enumerate();
     let first = |(i, plot)| {
-        of_plot(record, plot, &base.map_or_else(Vec::new, |base| placed(record, base, i))).remove(0)
+        of_plot(record, plot, &stack.map_or_else(Vec::new, |stack| placed(record, stack, i))).remove(0)
     };
     plots.map(|plot| first(plot).picture()).collect()
 }
 
 /// Neighbouring plots over the same time: a column for each place that measured one of them.
-fn aligned(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup> {
+fn aligned(record: &Record, stack: &Stack, group: &[(usize, &Plot)]) -> Vec<Markup> {
     let of = |on: Target| {
         let drawn = |(i, plot): &(usize, &Plot)| {
-            let all = placed(record, base, *i);
+            let all = placed(record, stack, *i);
             let shown: Vec<Placed> = all.iter().copied().filter(|(place, _)| *place == on).collect();
             let all = comparable(&record.figure, &shown, &all);
             (!shown.is_empty()).then(|| chart(&record.figure, plot, &shown, all).figure())
@@ -95,14 +97,14 @@ fn aligned(record: &Record, base: &Base, group: &[(usize, &Plot)]) -> Vec<Markup
         (!charts.is_empty()).then(|| html! { div.aligned { @for chart in charts { (chart) } } })
     };
     let columns: Vec<Markup> = [of(Target::Simulator), of(Target::Testbed)].into_iter().flatten().collect();
-    if columns.is_empty() { single(record, base, group) } else { columns }
+    if columns.is_empty() { single(record, stack, group) } else { columns }
 }
 
-/// The pictures of one plot on a base, the simulator's first. Real flows have a picture only if they drew a
-/// line of it: axes of quantities that only the simulator has would be empty.
-fn placed<'a>(record: &'a Record, base: &Base, plot: usize) -> Vec<Placed<'a>> {
+/// The pictures of one plot with one stack, the simulator's first. Real flows have a picture only if they
+/// drew a line of it: axes of quantities that only the simulator has would be empty.
+fn placed<'a>(record: &'a Record, stack: &Stack, plot: usize) -> Vec<Placed<'a>> {
     let of = |on: Target| {
-        let pictures = &record.at(base, on)?.pictures;
+        let pictures = &record.at(stack, on)?.pictures;
         let picture = pictures.iter().find(|picture| picture.plot == plot)?;
         (on == Target::Simulator || has_real_flows(record, plot, picture)).then_some((on, picture))
     };

@@ -47,8 +47,8 @@ fn gave(run: usize, point: usize, v: f64) -> Outcome {
 
 /// The measurements of a place, without findings and pictures.
 fn unjudged(on: Target, (values, shapes): (Vec<Compared>, Vec<Compared>)) -> Measured {
-    let (base, cost, verdict) = (String::new(), Cost::default(), Verdict::NotRun);
-    Measured { on, base, cost, verdict, values, shapes, pictures: vec![] }
+    let (stack, cost, verdict) = (String::new(), Cost::default(), Verdict::NotRun);
+    Measured { on, stack, cost, verdict, values, shapes, pictures: vec![] }
 }
 
 /// Judges the outcomes: numbers with their findings, and the verdict.

@@ -1,7 +1,7 @@
 //! The gallery as a standard parser sees it, whatever the records.
 
 use crate::support::{figure, line, measure, measured, papers, plot, shape};
-use fairpace_papers::figure::{Along, Base, Cause, Is, Kind, Line, Measure, RunPlan, Value};
+use fairpace_papers::figure::{Along, Cause, Is, Kind, Line, Measure, RunPlan, Stack, Value};
 use fairpace_papers::gallery::page;
 use fairpace_papers::record::{
     Compared, Drawn, Finding, Mean, Moved, Numbers, PaperRecords, Picture, Record, Tried, Verdict,
@@ -349,7 +349,7 @@ fn over_time(drawn: Drawn) -> Record {
         paper: "made-up".into(),
         id: "time".into(),
         figure: figure("Over time", plots, vec![], vec![]),
-        bases: vec![Base::default()],
+        stacks: vec![Stack::default()],
         measured: vec![on(Target::Simulator, simulated), on(Target::Testbed, lines(drawn))],
     }
 }
@@ -392,7 +392,7 @@ fn a_long_series_does_not_make_a_long_page() {
         paper: "made-up".into(),
         id: "long".into(),
         figure,
-        bases: vec![Base::default()],
+        stacks: vec![Stack::default()],
         measured: vec![measured],
     }));
     assert!(page.len() < 100_000, "{} bytes", page.len());
@@ -478,8 +478,8 @@ proptest! {
             one
         };
         let measured = places.into_iter().map(place).collect();
-        let bases = vec![Base::default()];
-        let all = only(Record { paper: words.clone(), id: "any".into(), figure: of, bases, measured });
+        let stacks = vec![Stack::default()];
+        let all = only(Record { paper: words.clone(), id: "any".into(), figure: of, stacks, measured });
         check(&page(&all));
     }
 }

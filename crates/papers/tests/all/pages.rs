@@ -18,7 +18,7 @@ fn line<'p>(page: &'p str, of: &str) -> &'p str {
 
 #[test]
 fn a_value_that_holds_only_with_real_flows_is_counted_apart() {
-    assert!(front_page(&papers()).contains("and 1 more with real flows on such a base"));
+    assert!(front_page(&papers()).contains("and 1 more with real flows of such a stack"));
     let row = page(&papers()[0]);
     let row = line(&row, "that share over BBR's");
     assert!(row.ends_with("| 9.40 ± 0.52, **contradicted** | 4.90 ± 0.52, holds |"), "{row}");

@@ -71,7 +71,7 @@ pub(super) fn write(
     let mut files = pages.papers;
     files.push((root.join(GALLERY), gallery::page(&drawn)));
     for record in drawn.iter().filter(|paper| paper.id == load::QUESTIONS).flat_map(|paper| &paper.records) {
-        if record.bases.first().is_some_and(|base| record.at(base, Target::Simulator).is_some()) {
+        if record.stacks.first().is_some_and(|stack| record.at(stack, Target::Simulator).is_some()) {
             let pictures = (1..).zip(gallery::files(record));
             files.extend(pictures.map(|(number, picture)| {
                 (root.join(&record.paper).join(page::picture(&record.id, number)), picture)

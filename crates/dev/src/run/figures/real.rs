@@ -49,7 +49,7 @@ fn measure_one(work: &Work<'_>, root: &Path, call: Call<'_>) -> Result<(), Failu
     let missing = keeping.missing(work.plan.scenarios(), on);
     let at_a_time = at_a_time(work.sheet.figure.kernel.as_ref(), &missing);
     if !call.global.quiet {
-        note(&format!("{}: {} runs, {at_a_time} at a time", work.sheet.name_on(work.base), missing.len()));
+        note(&format!("{}: {} runs, {at_a_time} at a time", work.sheet.name_on(work.stack), missing.len()));
     }
     let progress = Progress::of_real_runs(&missing, call.global.quiet);
     let jobs = NonZeroUsize::new(at_a_time as usize);

@@ -14,20 +14,25 @@ use super::Finished;
 /// Text of a finished figure, in a line.
 pub(super) fn line(done: &Finished<'_>) -> String {
     let Measured { verdict, cost, .. } = &done.measured;
-    format!("{}: {verdict}, {} runs, {:.1} CPU-seconds", done.sheet.name_on(done.base), cost.runs, cost.cpu_s)
+    format!(
+        "{}: {verdict}, {} runs, {:.1} CPU-seconds",
+        done.sheet.name_on(done.stack),
+        cost.runs,
+        cost.cpu_s
+    )
 }
 
 /// The record of a figure that was just run, for `--json`.
 #[derive(Debug, Serialize)]
 struct Ran<'a> {
-    /// Name of the figure with its base, for the table.
+    /// Name of the figure with its stack, for the table.
     #[serde(skip)]
     name: String,
     paper: &'a str,
     figure: &'a str,
     title: &'a str,
     on: &'static str,
-    base: &'a str,
+    stack: &'a str,
     verdict: Verdict,
     runs: u32,
     cpu_s: f64,
@@ -65,12 +70,12 @@ fn ran<'a>(done: &'a Finished<'_>) -> Ran<'a> {
     });
     let shapes = figure.shapes.iter().zip(&measured.shapes);
     Ran {
-        name: done.sheet.name_on(done.base),
+        name: done.sheet.name_on(done.stack),
         paper: &done.sheet.paper,
         figure: &done.sheet.id,
         title: &figure.title,
         on: measured.on.name(),
-        base: &done.base.name,
+        stack: &done.stack.name,
         verdict: measured.verdict,
         runs: measured.cost.runs,
         cpu_s: measured.cost.cpu_s,

@@ -10,7 +10,7 @@ use super::*;
 const QUICK_PACKETS: f64 = 8e6;
 
 fn is_quick(sheet: &Sheet) -> bool {
-    let plans = sheet.bases.iter().map(|base| Plan::of(sheet, base, Target::Simulator, true).unwrap());
+    let plans = sheet.stacks.iter().map(|stack| Plan::of(sheet, stack, Target::Simulator, true).unwrap());
     plans.map(|plan| plan.scenarios().map(expected_packets).sum::<f64>()).sum::<f64>() <= QUICK_PACKETS
 }
 
@@ -24,7 +24,7 @@ fn short_versions_have_the_recorded_verdicts(is_meant: impl Fn(&Sheet) -> bool) 
         let (meant, others): (Vec<_>, Vec<_>) = folder.sheets.iter().partition(|sheet| is_meant(sheet));
         assert!(!meant.is_empty(), "no figure of {} is meant", folder.paper.title);
         let of_others = |name: &str| {
-            others.iter().any(|sheet| sheet.bases.iter().any(|base| sheet.name_on(base) == name))
+            others.iter().any(|sheet| sheet.stacks.iter().any(|stack| sheet.name_on(stack) == name))
         };
         before.retain(|name, _| !of_others(name));
         let path = place.path().join("reproduction").join(&meant[0].paper).join("paper.toml");

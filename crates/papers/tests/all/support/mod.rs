@@ -1,7 +1,7 @@
 //! Invented records that look like measured ones.
 
 use fairpace_papers::figure::{
-    Base, Figure, Hosts, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Value,
+    Figure, Hosts, Is, Kernel, Kind, Line, Measure, Paper, Plot, Shape, Stack, Value,
 };
 use fairpace_papers::record::{
     Compared, Cost, Drawn, Finding, Mean, Measured, Numbers, PaperRecords, Picture, Record, Verdict,
@@ -101,7 +101,7 @@ pub(crate) fn measured(
     let pictures = lines.into_iter().zip(kinds).enumerate();
     Measured {
         on,
-        base: String::new(),
+        stack: String::new(),
         cost: Cost {
             commit: "0123456789ab".into(),
             scenarios_hash: "89abcdef".into(),
@@ -127,7 +127,7 @@ fn seconds(to: f64, step: f64) -> Vec<f64> {
 }
 
 fn record(id: &str, figure: Figure, measured: Vec<Measured>) -> Record {
-    Record { paper: "made-up".into(), id: id.into(), figure, bases: vec![Base::default()], measured }
+    Record { paper: "made-up".into(), id: id.into(), figure, stacks: vec![Stack::default()], measured }
 }
 
 fn finding(holds: bool) -> Finding {
@@ -393,7 +393,7 @@ pub(crate) fn papers() -> Vec<PaperRecords> {
                 .into(),
         figures: records.iter().map(|r| r.id.clone()).collect(),
         hosts: Hosts::default(),
-        bases: vec![],
+        stacks: vec![],
     };
     let first = vec![over_time(), sweep(), logarithmic(), not_run];
     let second = vec![bars(), phase_and_cdf(), many(), bare];

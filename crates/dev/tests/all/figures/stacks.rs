@@ -1,4 +1,4 @@
-//! The bases that a paper declares, the figures that the testbed takes, and records whose figures change.
+//! The stacks that a paper declares, the figures that the testbed takes, and records whose figures change.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use fairpace_scenario::{Scenario, Target};
 use super::{FIGURE, PAPER, ROOT, cached, check, folder, record, reproduce};
 use crate::support::{Folder, program};
 
-/// A second base with a longer RTT for all flows.
+/// A second stack with a longer RTT for all flows.
 const BASES: &str = r#"
-[[base]]
+[[stack]]
 name = "near"
 title = "as it is"
 why = "The paper does not say."
 
-[[base]]
+[[stack]]
 name = "far"
 title = "far away"
 why = "The paper does not say."
@@ -33,7 +33,7 @@ fn folder_with_bases() -> Folder {
 #[test]
 fn every_base_is_run_judged_and_shown() {
     let place = folder_with_bases();
-    // one flow keeps to its own RTT; a hundredth of the rate on one base alone
+    // one flow keeps to its own RTT; a hundredth of the rate with one stack alone
     let rate = BASES.replace("flow.rtt=100ms", "link.rate=1mbit");
     place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{rate}"));
     let output =
@@ -42,7 +42,7 @@ fn every_base_is_run_judged_and_shown() {
     assert!(stderr.contains("bbq-ma2017/fig01: replicated, 4 runs"), "{stderr}");
     assert!(stderr.contains("bbq-ma2017/fig01 on far: partly replicated, 4 runs"), "{stderr}");
     let record = record(&place);
-    assert_eq!([&record[0]["base"], &record[1]["base"]], ["near", "far"]);
+    assert_eq!([&record[0]["stack"], &record[1]["stack"]], ["near", "far"]);
     let front = place.read("REPRODUCTION.md");
     assert!(front.contains("| replicated; partly replicated |"), "{front}");
     let page = place.read("reproduction/bbq-ma2017/README.md");
@@ -61,13 +61,13 @@ fn every_base_is_run_judged_and_shown() {
 fn a_run_keeps_to_its_own_value_of_what_a_base_sets() {
     let place = folder_with_bases();
     let sheet = load::papers(&place.path().join("reproduction")).unwrap().remove(0).sheets.remove(0);
-    let rtts = |base| {
-        let plan = Plan::of(&sheet, base, Target::Simulator, false).unwrap();
+    let rtts = |stack| {
+        let plan = Plan::of(&sheet, stack, Target::Simulator, false).unwrap();
         let flows: Vec<_> = plan.scenarios().flat_map(|of| of.flows.iter().map(|flow| flow.rtt)).collect();
         flows.into_iter().map(|rtt| rtt.as_millis()).collect::<Vec<_>>()
     };
-    assert_eq!(rtts(&sheet.bases[0]), [40, 60, 40, 60, 80, 60, 80, 60]);
-    assert_eq!(rtts(&sheet.bases[1]), [40, 100, 40, 100, 80, 100, 80, 100]);
+    assert_eq!(rtts(&sheet.stacks[0]), [40, 60, 40, 60, 80, 60, 80, 60]);
+    assert_eq!(rtts(&sheet.stacks[1]), [40, 100, 40, 100, 80, 100, 80, 100]);
 }
 
 #[test]
@@ -81,10 +81,10 @@ fn what_is_known_of_a_papers_hosts_is_set_in_simulations_and_shown() {
     let figure = FIGURE.replace("no_kernel = \"this is a test\"", "kernel = { repeats = 1 }");
     place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
     let sheet = load::papers(&place.path().join("reproduction")).unwrap().remove(0).sheets.remove(0);
-    for (on, base, expected) in
+    for (on, stack, expected) in
         [(Target::Simulator, 0, false), (Target::Simulator, 1, false), (Target::Testbed, 0, true)]
     {
-        let plan = Plan::of(&sheet, &sheet.bases[base], on, false).unwrap();
+        let plan = Plan::of(&sheet, &sheet.stacks[stack], on, false).unwrap();
         let mut flows = plan.scenarios().flat_map(|of| &of.flows).peekable();
         assert!(flows.peek().is_some() && flows.all(|flow| flow.receiving.psh_ack == expected), "{on:?}");
     }
@@ -110,7 +110,7 @@ fn real_flows_have_a_base_as_far_as_the_testbed_has_its_keys() {
         let set = BASES.replace("flow.rtt=100ms", set);
         place.write("reproduction/bbq-ma2017/paper.toml", &format!("{PAPER}{set}"));
         let sheet = load::papers(&place.path().join("reproduction")).unwrap().remove(0).sheets.remove(0);
-        Plan::of(&sheet, &sheet.bases[1], Target::Testbed, false).map(|plan| plan.cases.len())
+        Plan::of(&sheet, &sheet.stacks[1], Target::Testbed, false).map(|plan| plan.cases.len())
     };
     let all = real("flow.rtt=100ms").unwrap();
     assert!(all > 0);
@@ -124,7 +124,7 @@ fn real_flows_have_a_base_as_far_as_the_testbed_has_its_keys() {
 fn a_figure_may_leave_a_base_out_with_a_reason() {
     let place = folder_with_bases();
     let without = |why: &str| {
-        let figure = FIGURE.replacen("[short]", &format!("[no_base]\n{why}\n\n[short]"), 1);
+        let figure = FIGURE.replacen("[short]", &format!("[no_stack]\n{why}\n\n[short]"), 1);
         place.write("reproduction/bbq-ma2017/fig01/figure.toml", &figure);
     };
     without("far = \"Its RTTs are the question.\"");
@@ -133,7 +133,7 @@ fn a_figure_may_leave_a_base_out_with_a_reason() {
     let page = place.read("reproduction/bbq-ma2017/README.md");
     assert!(page.contains("- Not run with far away: Its RTTs are the question."), "{page}");
     without("near = \"It is the first.\"");
-    check(&place).fails(2, "the paper has no base `near` to leave out");
+    check(&place).fails(2, "the paper has no stack `near` to leave out");
     without("far = \"\"");
     check(&place).fails(2, "it does not say why");
 }
@@ -160,9 +160,9 @@ fn a_table_of_runs_has_a_file_for_each_base() {
 #[test]
 fn wrong_bases_are_reported_with_their_place() {
     for (from, to, message) in [
-        ("name = \"far\"", "name = \"near\"", "two bases are called `near`"),
+        ("name = \"far\"", "name = \"near\"", "two stacks are called `near`"),
         ("why = \"The paper does not say.\"", "why = \" \"", "`why` is empty"),
-        ("set = [\"flow.rtt=100ms\"]", "", "`far` is base 2 and sets 0 keys"),
+        ("set = [\"flow.rtt=100ms\"]", "", "`far` is stack 2 and sets 0 keys"),
         ("flow.rtt=100ms", "flow.rtt", "is not KEY=VALUE"),
     ] {
         let place = folder();
@@ -177,7 +177,7 @@ fn wrong_bases_are_reported_with_their_place() {
 #[test]
 fn every_figure_that_real_flows_can_show_is_one_that_the_testbed_takes() {
     for sheet in load::papers(Path::new(ROOT)).unwrap().iter().flat_map(|folder| &folder.sheets) {
-        let plans = sheet.bases.iter().map(|base| Plan::of(sheet, base, Target::Testbed, false));
+        let plans = sheet.stacks.iter().map(|stack| Plan::of(sheet, stack, Target::Testbed, false));
         let cases: usize = plans.map(|plan| plan.unwrap_or_else(|e| panic!("{e:?}")).cases.len()).sum();
         assert_eq!(cases > 0, sheet.figure.kernel.is_some(), "{}", sheet.name());
     }
@@ -189,7 +189,7 @@ fn real_flows_run_the_cell_of_the_grid_that_a_table_has_rows_of() {
     let papers = load::papers(&root).unwrap();
     let mut sheets = papers.iter().flat_map(|paper| &paper.sheets);
     let sheet = sheets.find(|sheet| sheet.name() == "bbrv3-startup-mahmud2025/claim").unwrap();
-    let plan = |base: usize| Plan::of(sheet, &sheet.bases[base], Target::Testbed, false).unwrap();
+    let plan = |stack: usize| Plan::of(sheet, &sheet.stacks[stack], Target::Testbed, false).unwrap();
     let named = sheet.figure.kernel.as_ref().unwrap();
     let usual = plan(0);
     assert_eq!(usual.cases.len(), named.runs.len(), "those that are named, and no other table");
