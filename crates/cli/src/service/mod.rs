@@ -198,9 +198,9 @@ fn wanted(args: &LoadArgs) -> Result<Vec<Wanted>, Failure> {
 /// Condition under which a loaded algorithm is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Replacing {
-    /// It is replaced if its parameters differ.
+    /// A loaded algorithm is replaced if its parameters differ.
     IfDifferent,
-    /// It is always replaced: a new version of this program may have new code.
+    /// A loaded algorithm is always replaced: a new version of this program may have new code.
     Always,
 }
 

@@ -34,7 +34,7 @@ const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 /// finds; in the PID namespace `/proc` shows none of other processes, so the rest of the machine is not
 /// changed.
 const ALONE: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
-/// One command in this number is killed.
+/// Average number of commands of which one is killed.
 const KILLED: usize = 4;
 /// Longest time after which a command is killed, ms: an unoptimised command loads in some hundreds.
 const KILLED_AFTER_MS: usize = 300;

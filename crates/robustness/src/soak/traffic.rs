@@ -31,7 +31,7 @@ const BYTES: (usize, usize) = (64 * 1024, 1024 * 1024);
 const POOL: usize = 4 * 1024 * 1024;
 /// Time without data after which a transfer counts as lost. A retransmission timeout doubles from 200 ms.
 const SILENCE: Duration = Duration::from_secs(60);
-/// One transfer in this number selects an algorithm itself instead of taking the default.
+/// Average number of transfers of which one selects an algorithm itself, instead of taking the default.
 const SELECTS: usize = 2;
 
 /// The connections, from [`Traffic::start`] to [`Traffic::finish`].
