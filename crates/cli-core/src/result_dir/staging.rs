@@ -1,8 +1,8 @@
 //! The staging directory, in which a result is written: `.fairpace-PID-RANDOM`, with the files in `new` below
 //! it.
 //!
-//! The process holds a lock on its staging directory. A directory without that lock is a leftover of a process that
-//! was killed; the next command that writes to the same place finishes or removes it.
+//! The process holds a lock on its staging directory. A directory without that lock is a leftover of a
+//! process that was killed; the next command that writes to the same place finishes or removes it.
 
 use std::fs::{self, File, Permissions};
 use std::io;
