@@ -29,7 +29,7 @@ pub struct Argument {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
-    /// Name of the quantity in [`Output`].
+    /// Name of the quantity in [`Output`](super::Output).
     pub name: &'static str,
     /// Unit of the quantity; empty for a pure number. For a curve: the units of both axes, x first.
     pub unit: &'static str,
