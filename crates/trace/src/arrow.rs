@@ -61,7 +61,7 @@ impl ArrowTable {
             .set_key_value_metadata(Some(entries.collect()))
             .build();
         let without = Arc::new(Schema::new(schema.fields().clone()));
-        let batch = self.batch.clone().with_schema(Arc::clone(&without));
+        let batch = RecordBatch::try_new(Arc::clone(&without), self.batch.columns().to_vec());
         let batch = batch.map_err(|error| failed(path, &error))?;
         let writer = ArrowWriter::try_new(create(path)?, without, Some(properties));
         let mut writer = writer.map_err(|error| failed(path, &error))?;
@@ -103,5 +103,31 @@ fn array(column: Column) -> ArrayRef {
             };
             Arc::new(values.iter().map(text).collect::<StringArray>())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Rows as _;
+
+    #[test]
+    fn a_table_in_memory_is_written_with_its_metadata() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("table.parquet");
+        let mut rows = Batch::new(&[("flow", Kind::Utf8), ("drops", Kind::UInt64)]);
+        rows.write(vec![Column::same("long", 2), Column::UInt64(vec![Some(7), None])]).unwrap();
+        let info = RunInfo { seed: 5, ..RunInfo::default() };
+        let table = ArrowTable::of(rows, &info).unwrap();
+        table.write_parquet(&path).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let entries = reader.metadata().file_metadata().key_value_metadata().unwrap().clone();
+        assert!(
+            entries.iter().any(|entry| entry.key == "fairpace.seed" && entry.value.as_deref() == Some("5"))
+        );
+        let read: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
+        assert_eq!(read.len(), 1);
+        assert_eq!(read[0].columns(), table.batch().columns());
     }
 }
