@@ -87,7 +87,7 @@ impl Action {
 }
 
 impl Algorithm {
-    /// Is the algorithm `agent`, whose pacing rate and cwnd are set from outside?
+    /// Returns whether the algorithm is `agent`, whose pacing rate and cwnd are set from outside.
     #[must_use]
     pub fn is_agent(self) -> bool {
         *AGENT == Some(self)

@@ -205,8 +205,8 @@ impl Algorithm {
         self.entry().bounds
     }
 
-    /// Does the algorithm need, for each packet, the packets in flight when it was sent, and an event for
-    /// each loss (`CC_TRACKS_SENDS`)?
+    /// Returns whether the algorithm needs, for each packet, the packets in flight when it was sent, and an
+    /// event for each loss (`CC_TRACKS_SENDS`).
     pub fn tracks_sends(self) -> bool {
         self.entry().tracks_sends
     }

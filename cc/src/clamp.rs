@@ -61,8 +61,8 @@ impl std::ops::BitOr for Bounds {
 }
 
 impl Decision {
-    /// Is the decision within the bounds of all algorithms, but for an ssthresh to which the host reduces
-    /// cwnd? Nearly every decision is. This check saves a call of C on every ACK.
+    /// Returns whether the decision is within the bounds of all algorithms, but for an ssthresh to which the
+    /// host reduces cwnd. Nearly every decision is. This check saves a call of C on every ACK.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         /// One packet, in the upper half of the test in `is_plain`.

@@ -56,7 +56,7 @@ impl KernelSends {
         unsafe { ffi::cc_native_sends_lost(self.pointer(), view, end_seq, sample_retransmitted) };
     }
 
-    /// Was the sampled packet sent more than once, by a view with exact sample fields?
+    /// Returns whether the sampled packet was sent more than once, by a view with exact sample fields.
     #[must_use]
     pub fn is_retransmitted(&self, truth: &View) -> bool {
         // SAFETY: as in new; the ring is only read.

@@ -27,7 +27,7 @@ impl Each {
         *self = Self { left: count, every: every.max(1), seen: 0 };
     }
 
-    /// Is this packet selected?
+    /// Returns whether this packet is selected.
     fn is_next(&mut self) -> bool {
         if self.left == 0 {
             return false;

@@ -219,7 +219,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Does the condition `until` of a run hold, and can all of it be observed?
+    /// Returns whether the condition `until` of a run holds and can all be observed.
     fn has_come(&mut self, run: &Run) -> bool {
         let observed = self.observed();
         run.until.as_ref().is_some_and(|until| observed.judge(until) == Verdict::Holds { unseen: 0 })

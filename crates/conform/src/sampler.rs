@@ -96,7 +96,7 @@ impl Connection {
         self.app_limited_bytes = (self.delivered_bytes + in_flight_bytes).max(1);
     }
 
-    /// Is the connection application-limited (`C.app_limited` is not 0)?
+    /// Returns whether the connection is application-limited (`C.app_limited` is not 0).
     pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited_bytes != 0
     }

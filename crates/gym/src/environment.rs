@@ -114,7 +114,7 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Does `other` have equal scenarios, with equal ranges?
+    /// Returns whether `other` has equal scenarios, with equal ranges.
     pub(crate) fn draws_as(&self, other: &Self) -> bool {
         self.interval == other.interval && self.source.draws_as(&other.source)
     }

@@ -127,7 +127,7 @@ impl Source {
         Ok(Scenario { seed, ..scenario })
     }
 
-    /// Does `other` draw equal scenarios from equal seeds?
+    /// Returns whether `other` draws equal scenarios from equal seeds.
     pub(crate) fn draws_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Source::OneOf(list), Source::OneOf(others)) => {
@@ -174,8 +174,9 @@ impl Source {
 /// Most ranges of which all corners are extremes: 6 have 64 corners.
 const CORNERS_OF: usize = 6;
 
-/// Does an extreme have the largest value of a range? If all corners are extremes, the bits of its number say
-/// so; else all ranges are at one end, but from the third extreme on one range, in turn, is at the other end.
+/// Returns whether an extreme has the largest value of a range. If all corners are extremes, the bits of its
+/// number say so; else all ranges are at one end, but from the third extreme on one range, in turn, is at the
+/// other end.
 fn is_at_most(number: usize, range: usize, is_corner: bool) -> bool {
     if is_corner {
         return number >> range & 1 == 1;

@@ -31,7 +31,7 @@ impl<'stop> Watch<'_, 'stop> {
         Watch::Clock { stop, asked: Instant::now(), stops: false }
     }
 
-    /// Is the call to end now?
+    /// Returns whether the call must end now.
     pub(crate) fn stops(&mut self) -> bool {
         match self {
             Watch::Flag(flag) => flag.load(Ordering::Relaxed),

@@ -122,7 +122,7 @@ pub(crate) fn is_mounted() -> bool {
     statfs(ROOT).is_ok_and(|s| s.filesystem_type() == BPF_FS_MAGIC)
 }
 
-/// May this process open the directory at [`ROOT`], which locking requires?
+/// Returns whether this process may open the directory at [`ROOT`], which locking requires.
 pub(crate) fn may_open() -> bool {
     File::open(ROOT).map_or_else(|error| error.kind() != io::ErrorKind::PermissionDenied, |_| true)
 }

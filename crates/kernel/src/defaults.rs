@@ -52,7 +52,7 @@ pub fn default() -> Result<String, Error> {
     Ok(text.trim().to_owned())
 }
 
-/// Is `name` the kernel name of an algorithm of this library?
+/// Returns whether `name` is the kernel name of an algorithm of this library.
 pub fn is_ours(name: &str) -> bool {
     name.starts_with(OURS)
 }
@@ -119,8 +119,8 @@ pub fn former_default() -> Result<Option<String>, Error> {
     remembered(cookie()?)
 }
 
-/// Could another name succeed? Outside the first network namespace the kernel accepts only algorithms that
-/// any user may select; on many kernels CUBIC is not among them.
+/// Returns whether another name could succeed. Outside the first network namespace the kernel accepts only
+/// algorithms that any user may select; on many kernels CUBIC is not among them.
 fn is_refused(error: &Error) -> bool {
     match error {
         Error::NotOffered { .. } => true,

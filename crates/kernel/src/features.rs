@@ -79,15 +79,15 @@ impl Features {
         features
     }
 
-    /// Does an algorithm leave the kernel with the process that loaded it, even if the process is killed? It
-    /// does since 6.4.
+    /// Returns whether an algorithm leaves the kernel with the process that loaded it, even if the process is
+    /// killed. It does since 6.4.
     pub fn has_links(&self) -> bool {
         self.interface.has_links
     }
 
-    /// Does this kernel run no BPF program while a thread of process 1 runs? A hook that it skips returns a
-    /// value that happened to be on the kernel's stack: a cwnd or an ssthresh that no algorithm has set.
-    /// `docs/notes/skipped-programs.md` has the evidence.
+    /// Returns whether this kernel runs no BPF program while a thread of process 1 runs. A hook that it skips
+    /// returns a value that happened to be on the kernel's stack: a cwnd or an ssthresh that no algorithm has
+    /// set. `docs/notes/skipped-programs.md` has the evidence.
     pub fn skips_programs(&self) -> bool {
         self.skips_programs
     }

@@ -31,8 +31,8 @@ pub(crate) fn tool(name: &'static str) -> Result<&'static [u8], Error> {
     found.map(|(_, elf)| *elf).ok_or_else(|| bad_object(name, "all of its code"))
 }
 
-/// Does this build contain objects of the listed algorithms? It does not when it was built without clang from
-/// a checkout without compiled objects.
+/// Returns whether this build contains objects of the listed algorithms. It does not when it was built
+/// without clang from a checkout without compiled objects.
 #[cfg(feature = "testing")]
 pub fn is_built() -> bool {
     OBJECTS.is_ok()
@@ -172,7 +172,7 @@ pub fn compile_with(compile: Compile) {
     let _ = COMPILE.set(compile);
 }
 
-/// Is the algorithm listed, and not a header of the user?
+/// Returns whether the algorithm is listed, and not a header of the user.
 pub(crate) fn is_listed(algorithm: Algorithm) -> bool {
     Algorithm::all().any(|listed| listed == algorithm)
 }

@@ -27,13 +27,14 @@ pub(crate) fn check(btf: &Btf<'_>) -> Check {
     judge(takes_no_lock(btf), lacks)
 }
 
-/// Does this kernel allocate socket storage by `kmalloc_nolock`? A member of 6.19, or a later one, shows it.
+/// Returns whether this kernel allocates socket storage by `kmalloc_nolock`. A member of 6.19, or a later
+/// one, shows it.
 fn takes_no_lock(btf: &Btf<'_>) -> bool {
     btf::has_member(btf, "bpf_local_storage_map", "use_kmalloc_nolock")
         || btf::has_member(btf, "bpf_local_storage", "mem_charge")
 }
 
-/// Does `cpuinfo` have a list of features without the instruction?
+/// Returns whether `cpuinfo` has a list of features without the instruction.
 fn lacks(cpuinfo: &str, instruction: &str) -> bool {
     let mut lists = cpuinfo.lines().filter_map(|line| {
         let (name, list) = line.split_once(':')?;

@@ -16,7 +16,7 @@ pub(crate) fn derive_fairness(summary: &mut Summary, series: &Series, scenario: 
     summary.max_min_distance = max_min_distance(scenario, summary);
 }
 
-/// Does a flow have data to send from its start to the end of the run?
+/// Returns whether a flow has data to send from its start to the end of the run.
 fn is_greedy(flow: &Flow, scenario: &Scenario) -> bool {
     let endless = flow.traffic.size_bytes.is_none() && flow.traffic.writes == Writes::Always;
     endless && flow.arrivals.is_none() && flow.stop.is_none_or(|stop| stop >= scenario.duration)

@@ -41,7 +41,7 @@ pub(crate) fn unknown() -> f64 {
     f64::NAN
 }
 
-/// Is `x` the value of [`unknown`], NaN?
+/// Returns whether `x` is the value of [`unknown`], NaN.
 pub(crate) fn is_unknown(x: &f64) -> bool {
     x.is_nan()
 }

@@ -116,8 +116,8 @@ impl Cc {
         }
     }
 
-    /// Does the algorithm ask Linux for pacing when it starts? Of the kernel's own algorithms, `bbr` does
-    /// (`bbr_init`); of the algorithms of `fairpace-cc`, those that set cwnd themselves.
+    /// Returns whether the algorithm asks Linux for pacing when it starts. Of the kernel's own algorithms,
+    /// `bbr` does (`bbr_init`); of the algorithms of `fairpace-cc`, those that set cwnd themselves.
     pub(crate) fn paces_on_linux(&self) -> bool {
         match self {
             Cc::Ours(ours) => ours.algorithm().kind() == Kind::OwnsCwnd,

@@ -15,7 +15,7 @@ use crate::row::Lens;
 use crate::value::{Given, Value};
 use crate::{Flow, Link, Scenario, Target, Trace, Writes, keys, relations, routes, size};
 
-/// Is the value within the key's bounds?
+/// Checks that the value is within the key's bounds.
 pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
     if (key.least..=key.most).contains(&value) {
         return Ok(());

@@ -133,7 +133,7 @@ impl Drops {
 }
 
 impl Dropped {
-    /// Does `next` continue this range: the packets that follow, with the same `twice`?
+    /// Returns whether `next` continues this range: the packets that follow, with the same `twice`.
     fn continues_in(&self, next: &Dropped) -> bool {
         (self.kind, self.twice, self.last + 1) == (next.kind, next.twice, next.first)
     }

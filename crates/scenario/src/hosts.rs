@@ -28,7 +28,7 @@ pub enum Ecn {
 words!(Ecn { Off = "off", Classic = "classic", Dctcp = "dctcp", Accurate = "accurate", L4s = "l4s" });
 
 impl Ecn {
-    /// Does the receiver feed back counts (RFC 9768) instead of ECE?
+    /// Returns whether the receiver feeds back counts (RFC 9768) instead of ECE.
     #[must_use]
     pub fn is_accurate(self) -> bool {
         matches!(self, Ecn::Accurate | Ecn::L4s)

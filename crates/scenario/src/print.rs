@@ -107,8 +107,8 @@ enum Files {
     ByContent,
 }
 
-/// Does the canonical form have this value? The default, `usual`, is printed only for keys that have been
-/// there from the beginning: hashes of published results cover them.
+/// Returns whether the canonical form has this value. The default, `usual`, is printed only for keys that
+/// have been there from the beginning: hashes of published results cover them.
 pub(crate) fn is_printed(key: &Key, value: &Value, usual: Option<&Value>) -> bool {
     key.always_printed || key.default == DefaultValue::None || usual != Some(value)
 }

@@ -290,7 +290,7 @@ impl Limit {
         }
     }
 
-    /// Are `bytes` and `pkts` more than the limit allows?
+    /// Returns whether `bytes` and `pkts` are more than the limit allows.
     #[inline]
     #[must_use]
     pub fn is_exceeded_by(self, bytes: u64, pkts: u64) -> bool {

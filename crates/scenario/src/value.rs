@@ -86,7 +86,7 @@ impl Value {
         }
     }
 
-    /// Is the value this word, or the algorithm of this name?
+    /// Returns whether the value is this word, or the algorithm of this name.
     pub(crate) fn is_word(&self, word: &str) -> bool {
         match self {
             Value::Word(other) => *other == word,

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-/// Is `c` a character that controls a terminal, or reorders or hides the characters around it?
+/// Returns whether `c` is a character that controls a terminal, or reorders or hides the characters around
+/// it.
 ///
 /// Control characters of both sets (ESC, and CSI as one character), the marks, embeddings, overrides and
 /// isolates of Unicode's bidirectional algorithm (UAX 9), the line and paragraph separators, and characters
@@ -21,7 +22,7 @@ pub(crate) fn escape(c: char) -> String {
     if code > 0xffff { format!("\\U{code:08x}") } else { format!("\\u{code:04x}") }
 }
 
-/// Must the character be escaped in a text of several lines?
+/// Returns whether the character must be escaped in a text of several lines.
 pub(crate) fn is_hidden(c: char) -> bool {
     is_unsafe(c) && !matches!(c, '\n' | '\t')
 }

@@ -211,7 +211,8 @@ impl Connection {
         clamps
     }
 
-    /// Is the connection's transfer complete and acknowledged? False once the connection has been closed.
+    /// Returns whether the connection's transfer is complete and acknowledged. False once the connection has
+    /// been closed.
     pub(crate) fn is_done(&self) -> bool {
         !self.slot.is_over() && self.receiver_side.is_complete() && self.sender.is_idle()
     }

@@ -42,7 +42,7 @@ impl FastPath {
         }
     }
 
-    /// Does the element of this index have a fast path?
+    /// Returns whether the element of this index has a fast path.
     #[inline]
     pub(crate) fn has(&self, element: usize) -> bool {
         self.has.get(element).is_some_and(|has| *has)

@@ -90,7 +90,7 @@ impl Header {
         before(segment.sent, Header::ahead_us(segment, now))
     }
 
-    /// Is the packet an ACK on its reverse route?
+    /// Returns whether the packet is an ACK on its reverse route.
     #[inline]
     pub(crate) fn is_ack(&self) -> bool {
         self.hop.direction == Direction::Back

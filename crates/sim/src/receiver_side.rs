@@ -83,13 +83,13 @@ impl ReceiverSide {
         self.transfer.is_done = true;
     }
 
-    /// Has the last byte of the current transfer arrived?
+    /// Returns whether the last byte of the current transfer has arrived.
     #[inline]
     pub(crate) fn is_complete(&self) -> bool {
         self.transfer.is_done
     }
 
-    /// Does the current transfer have an end?
+    /// Returns whether the current transfer has an end.
     pub(crate) fn is_finite(&self) -> bool {
         self.transfer.end_pkt != u64::MAX
     }

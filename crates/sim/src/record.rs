@@ -105,8 +105,8 @@ fn note(flow: &scenario::Flow, clamps: Clamps) -> Option<String> {
     Some(note)
 }
 
-/// Is `cc` a listed algorithm that decides by itself? Such an algorithm is within its bounds in every
-/// scenario.
+/// Returns whether `cc` is a listed algorithm that decides by itself. Such an algorithm is within its bounds
+/// in every scenario.
 #[must_use]
 pub fn decides_by_itself(cc: &Cc) -> bool {
     let Cc::Ours(ours) = cc else { return false };
@@ -138,7 +138,7 @@ fn flow_record(
     (summary, series)
 }
 
-/// Does a flow have transfers that end?
+/// Returns whether a flow has transfers that end.
 fn has_transfers(flow: &scenario::Flow) -> bool {
     let answers = matches!(flow.traffic.writes, Writes::Responses { .. });
     flow.traffic.size_bytes.is_some() || flow.arrivals.is_some() || answers

@@ -76,13 +76,14 @@ impl Slot {
         self.leaving.iter_mut().for_each(|leaving| leaving.clear());
     }
 
-    /// Has the connection been closed?
+    /// Returns whether the connection has been closed.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Does the packet belong to the connection that uses the slot? If not, the packet's connection is over.
+    /// Returns whether the packet belongs to the connection that uses the slot. If not, the packet's
+    /// connection is over.
     #[inline]
     pub(crate) fn expects(&self, packet: &Packet<Header>) -> bool {
         self.id.index == packet.connection && !self.is_over

@@ -114,7 +114,7 @@ impl Stepper {
         Duration::from_nanos(self.now)
     }
 
-    /// Is the pause at the end of the scenario?
+    /// Returns whether the pause is at the end of the scenario.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.now >= self.engine.simulation.schedule.end
@@ -193,8 +193,8 @@ impl Stepper {
         self.engine.run(&self.scenario, monitor)
     }
 
-    /// Is the interval over? Receivers are computed ahead of the pause, and may have intervals that are not
-    /// over.
+    /// Checks that the interval is over; `None`: it is not. Receivers are computed ahead of the pause, and
+    /// may have intervals that are not over.
     fn has_passed(&self, interval: usize) -> Option<()> {
         let schedule = self.engine.simulation.schedule;
         let end = (interval as u64 + 1).saturating_mul(schedule.interval).min(schedule.end);

@@ -122,10 +122,10 @@ impl Ack {
     /// The `next` of a RST: the receiver does not know the connection.
     pub const RST: u64 = u64::MAX;
 
-    /// Does the AccECN option fit beside the other options? TCP has 40 bytes for options. Timestamps take 12
-    /// and SACK 12, 20 or 28, so the AccECN option does not fit beside three SACK blocks. RFC 9768, section
-    /// 3.2.3.3, lets SACK come first up to two blocks, beside which the option fits; here SACK comes first
-    /// with three blocks, too.
+    /// Returns whether the AccECN option fits beside the other options. TCP has 40 bytes for options.
+    /// Timestamps take 12 and SACK 12, 20 or 28, so the AccECN option does not fit beside three SACK blocks.
+    /// RFC 9768, section 3.2.3.3, lets SACK come first up to two blocks, beside which the option fits; here
+    /// SACK comes first with three blocks, too.
     #[inline]
     pub fn has_accecn_option(&self) -> bool {
         self.blocks[2].is_empty()

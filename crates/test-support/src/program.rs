@@ -5,8 +5,8 @@ use std::path::Path;
 /// The type of a loaded segment (ELF specification, `PT_LOAD`).
 const LOADED: u32 = 1;
 
-/// Does a program of this machine (ELF, 64 bits) have this text in its loaded segments? Names and lines for
-/// debuggers are not loaded; a release has none of them.
+/// Returns whether a program of this machine (ELF, 64 bits) has this text in its loaded segments. Names and
+/// lines for debuggers are not loaded; a release has none of them.
 ///
 /// # Panics
 /// The file cannot be read, or is no such program.

@@ -105,7 +105,7 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
     Ok(Sockets { fds, ecn })
 }
 
-/// Does the application pause, and withdraw data that it has not written?
+/// Returns whether the application pauses, and withdraws data that it has not written.
 pub(crate) fn pauses(flow: &Flow) -> bool {
     matches!(flow.traffic.writes, Writes::OnOff { .. })
 }

@@ -131,7 +131,7 @@ impl<T> DualPi2Queue<T> {
         }
     }
 
-    /// Is it the turn of L? It is unless C waits alone or is owed bytes.
+    /// Returns whether it is the turn of L. It is unless C waits alone or is owed bytes.
     #[inline]
     fn is_turn_of_l(&self) -> bool {
         self.l.len() > 0 && (self.c.len() == 0 || self.owed_to_c <= 0)

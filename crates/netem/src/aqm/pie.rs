@@ -110,7 +110,7 @@ impl<T> PieQueue<T> {
         Some(next)
     }
 
-    /// Is an arriving packet to be dropped or marked?
+    /// Returns whether an arriving packet must be dropped or marked.
     #[inline]
     fn signals(&mut self) -> bool {
         let control = &mut self.control;

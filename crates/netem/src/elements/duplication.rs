@@ -22,7 +22,7 @@ impl Duplication {
         self.link
     }
 
-    /// Is the next packet duplicated? Without duplication no random number is drawn.
+    /// Returns whether the next packet is duplicated. Without duplication no random number is drawn.
     #[inline]
     pub fn duplicates(&mut self) -> bool {
         self.share_ppb > 0 && self.random.chance(self.share_ppb)

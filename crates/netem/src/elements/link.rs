@@ -70,8 +70,8 @@ impl<T: Copy> Link<T> {
         Link { loss, ..self }
     }
 
-    /// Does [`Link::transit`] work? It works if all departures are known on arrival. Otherwise packets must
-    /// be pushed and polled.
+    /// Returns whether [`Link::transit`] works. It works if all departures are known on arrival. Otherwise
+    /// packets must be pushed and polled.
     pub fn has_fast_path(&self) -> bool {
         matches!(self.queue, Queue::Fifo { .. })
     }

@@ -226,13 +226,13 @@ impl Loss {
         self.random = Random::new(seed);
     }
 
-    /// Can the model lose any packet?
+    /// Returns whether the model can lose any packet.
     #[inline]
     pub fn is_possible(&self) -> bool {
         !matches!(self.model, Model::Never)
     }
 
-    /// Is the next packet, which passes at `now`, lost? Times must not go back.
+    /// Returns whether the next packet, which passes at `now`, is lost. Times must not go back.
     #[inline]
     pub fn loses(&mut self, now: Nanos) -> bool {
         match self.model {

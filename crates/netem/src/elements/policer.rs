@@ -25,7 +25,7 @@ impl Policer {
         Policer { rate_bps, most, tokens: most, filled: 0 }
     }
 
-    /// Does a packet of `bytes` conform? Times must not go back.
+    /// Returns whether a packet of `bytes` conforms. Times must not go back.
     pub fn conforms(&mut self, now: Nanos, bytes: u32) -> bool {
         let filled = u128::from(self.rate_bps) * u128::from(now.saturating_sub(self.filled));
         self.tokens = (self.tokens + filled).min(self.most);

@@ -123,7 +123,7 @@ impl SelectiveDrop {
         })
     }
 
-    /// Is this packet, which comes at `now`, dropped?
+    /// Returns whether this packet, which comes at `now`, is dropped.
     pub fn drops(&mut self, now: Nanos, content: Content) -> bool {
         let is_dropped = match content {
             Content::Other => return false,

@@ -54,7 +54,7 @@ impl Transmitter {
         Transmitter { kind: Kind::Trace(trace) }
     }
 
-    /// Does the transmitter send the next packet exactly when the last packet has left?
+    /// Returns whether the transmitter sends the next packet exactly when the last packet has left.
     pub fn is_wire(&self) -> bool {
         matches!(self.kind, Kind::Wire(_))
     }

@@ -213,7 +213,7 @@ mod tests {
         MediaMeter::new(&media, schedule, 1)
     }
 
-    /// Are the values equal to three digits, as percentiles are kept?
+    /// Returns whether the values are equal to three digits, as percentiles are kept.
     fn near(seen: Option<f64>, ms: f64) -> bool {
         (seen.unwrap() / ms - 1.0).abs() < 1e-3
     }

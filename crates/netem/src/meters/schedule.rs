@@ -67,7 +67,7 @@ impl Boundaries {
         self.next_tick.min(later(from)).min(later(to))
     }
 
-    /// Has a boundary passed? This is the only check that runs per packet.
+    /// Returns whether a boundary has passed. This is the only check that runs per packet.
     #[inline]
     pub fn is_due(&self, now: Nanos) -> bool {
         now >= self.next

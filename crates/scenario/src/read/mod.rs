@@ -106,8 +106,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Is the list of problems full? Loops over the file end then, so that a file that is no scenario is
-    /// refused at once.
+    /// Returns whether the list of problems is full. Loops over the file end then, so that a file that is no
+    /// scenario is refused at once.
     fn is_full(&self) -> bool {
         self.problems.len() >= Invalid::MOST
     }

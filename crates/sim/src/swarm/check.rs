@@ -223,7 +223,7 @@ const LONGEST_INTERVAL_MS: f64 = 200.0;
 /// [`LONGEST_PAUSE_NS`] in seconds.
 const LONGEST_PAUSE_S: f64 = LONGEST_PAUSE_NS as f64 / 1e9;
 
-/// Has the flow always data to send, and a path that delivers it?
+/// Returns whether the flow always has data to send, and a path that delivers it.
 fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger) -> bool {
     let lasts = scenario.duration.saturating_sub(flow.start).as_secs_f64();
     let endless = flow.traffic.size_bytes.is_none() && matches!(flow.traffic.writes, Writes::Always);

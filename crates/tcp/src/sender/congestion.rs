@@ -218,7 +218,7 @@ impl<C: Control> Sender<C> {
         self.set_default_pacing_rate();
     }
 
-    /// May the algorithm raise cwnd on this ACK (Linux: tcp_may_raise_cwnd)?
+    /// Returns whether the algorithm may raise cwnd on this ACK (Linux: tcp_may_raise_cwnd).
     fn may_raise_cwnd(&self, info: &AckInfo) -> bool {
         let reordered = self.recovery.reordering_pkts > REORDERING_PKTS;
         info.una_advanced() || (reordered && info.sacked_any)

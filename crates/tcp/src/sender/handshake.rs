@@ -27,8 +27,8 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    /// May this SYN request ECN? A retransmitted SYN does not, since the request may be the reason for the
-    /// loss (RFC 3168, section 6.1.1.1).
+    /// Returns whether this SYN may request ECN. A retransmitted SYN does not, since the request may be the
+    /// reason for the loss (RFC 3168, section 6.1.1.1).
     pub(super) fn may_request_ecn(&self) -> bool {
         self.retransmits == 0
     }

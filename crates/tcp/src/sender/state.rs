@@ -49,7 +49,7 @@ pub(super) struct EcnState {
 }
 
 impl EcnState {
-    /// Did both ends agree to ECN?
+    /// Returns whether both ends have agreed to ECN.
     #[inline]
     pub(super) fn is_on(self) -> bool {
         self.field != EcnField::NotEct

@@ -82,7 +82,8 @@ struct Draw {
 }
 
 impl Draw {
-    /// Is the feature in use here? In a scenario that may have it, it is in use in one place of three.
+    /// Returns whether the feature is in use here. In a scenario that may have it, it is in use in one place
+    /// of three.
     fn uses(&mut self, feature: Feature) -> bool {
         self.features >> (feature as u64) & 1 == 1 && self.random.below(3) == 0
     }
