@@ -17,8 +17,8 @@ N ?= 100
 SEED ?= 1
 
 .PHONY: help demo duels evaluate leaderboard reproduce validation validation-level setup build python notebooks test test-code \
-	test-packages check tidy fmt lint docs bench count bench-kernel objects api packages-check deny tables level-theory \
-	level-evidence accuracy swarm abuse soak nightly packages packages-test kernels fuzz conform
+	test-packages test-python test-crates check tidy fmt lint docs bench count bench-kernel objects api packages-check deny \
+	tables level-theory level-evidence accuracy swarm abuse soak nightly packages packages-test kernels fuzz conform
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -122,10 +122,15 @@ test-code:
 	$(STEP) "test programs are built" $(CARGO) test $(TESTS) --no-run
 	$(STEP) "test programs" $(CARGO) test $(TESTS)
 
-# What is built once more, in the form in which others get it.
+# What is built once more, in the form in which others get it. Python's tests use one core, and mostly wait: the rest runs beside them.
 test-packages:
 	@scripts/setup.sh --all
+	$(MAKE) --jobs 2 test-python test-crates
+
+test-python:
 	$(STEP) "Python package" $(LIMIT) scripts/python.sh --quick
+
+test-crates:
 	$(STEP) "packages of the crates" $(LIMIT) $(MAKE) packages-check
 	$(STEP) "public API" $(LIMIT) scripts/public-api.sh --check
 	$(STEP) "instructions per packet" $(LIMIT) $(MAKE) count

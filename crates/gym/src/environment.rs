@@ -19,8 +19,9 @@ const INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::fro
 /// has an RTT of them.
 const INTERVAL_RTTS: u32 = 2;
 
-/// Longest simulated time between two checks of a step whether to end early. Most intervals are shorter.
-const PIECE: Duration = Duration::from_millis(100);
+/// Longest simulated time between two checks of a step whether to end early: 80,000 packets at 100 Gbit/s, or
+/// some 10 ms of a processor. Most intervals are as short.
+const PIECE: Duration = Duration::from_millis(10);
 
 /// Length of the measurement window of an episode.
 const WINDOW: Duration = Duration::from_micros(1);
