@@ -1,8 +1,9 @@
 # %% [markdown]
 # # A sweep and a heat map
 #
-# How does the share of the shorter flow depend on the rate of the link and on its buffer? A sweep runs a grid of scenarios with
-# several seeds on all cores (or on a Ray cluster: `on="ray"`), and leaves a Parquet data set that polars and DuckDB read.
+# How does the share of the flow with the shorter RTT depend on the rate of the link and on its buffer? A sweep runs a grid of
+# scenarios with several seeds on all cores (or on a Ray cluster: `on="ray"`). It writes a Parquet data set that polars and DuckDB
+# read.
 
 # %%
 import os
@@ -32,8 +33,8 @@ results = fp.sweep(path, over, seeds=range(1 if SHORT else 3), out=tempfile.mkdt
 len(results), results.failed
 
 # %% [markdown]
-# The data set has a row per flow of each run; the keys of the grid are columns. A run that fails would be a row with its error. The
-# same call continues an interrupted sweep: what is there is not made again.
+# The data set has a row per flow of each run; the keys of the grid are columns. A run that fails would be a row with its error.
+# The same call continues an interrupted sweep, and does not repeat finished runs.
 
 # %%
 rows = results.scan()
@@ -66,7 +67,7 @@ figure.supxlabel("buffer", fontsize="medium")
 _ = figure.colorbar(image, ax=axes, label="share of the 10 ms flow")
 
 # %% [markdown]
-# White is equal. Red: the flow of 50 ms has more. A BDP is that of the longest RTT.
+# White: the shares are equal. Red: the flow of 50 ms has the larger share. A BDP is the BDP of the longest RTT.
 #
 # The fairness of each algorithm over the whole grid:
 

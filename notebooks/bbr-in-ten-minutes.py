@@ -6,8 +6,8 @@
 # - the **bandwidth** of the bottleneck: the maximum of the delivery rates of the last ten round trips;
 # - the **propagation delay**: the minimum of the RTTs of the last ten seconds.
 #
-# Their product, the bandwidth-delay product (BDP), is what fits into the path without a queue. This notebook runs the algorithm
-# itself, the C source that also runs in a Linux kernel, in a packet simulator.
+# The product of bandwidth and delay, the bandwidth-delay product (BDP), is the number of bytes that fit into the path without a
+# queue. This notebook runs the algorithm itself in a packet simulator: the C source that also runs in a Linux kernel.
 
 # %%
 import os
@@ -22,7 +22,7 @@ fp.COMMIT  # every result says which build made it
 # %% [markdown]
 # ## One flow on an empty path
 #
-# 10 Mbit/s and 40 ms: the path of figure 5 of the paper. The BDP is 50 kB, 33 packets.
+# The path of figure 5 of the paper has 10 Mbit/s and 40 ms. The BDP is 50 kB, 33 packets.
 
 # %%
 path = fp.Scenario.from_toml("""
@@ -43,7 +43,8 @@ alone = fp.run(path)
 alone
 
 # %% [markdown]
-# `series` is an Arrow table. polars, pandas, pyarrow and DuckDB read it without a copy; here it becomes a data frame of polars.
+# `series` is an Arrow table. polars, pandas, pyarrow and DuckDB read the table without a copy; here it becomes a data frame of
+# polars.
 
 # %%
 import polars as pl
@@ -66,8 +67,8 @@ upper.set_title("STARTUP doubles the rate each round trip; DRAIN takes the queue
 figure.tight_layout()
 
 # %% [markdown]
-# The phases say the same in words. STARTUP ends when the bandwidth has not grown for three rounds. Then there are a BDP in flight
-# and a queue of up to two more; DRAIN lets the queue empty.
+# The phases of BBR describe the curves in words. STARTUP ends when the bandwidth has not grown for three rounds. At this time a
+# BDP is in flight, and a queue of up to two more BDPs. DRAIN then lets the queue empty.
 
 # %%
 phases = bbr.with_columns(pl.col("phase").rle_id().alias("part"))
@@ -78,9 +79,9 @@ phases.group_by("part", maintain_order=True).agg(
 # %% [markdown]
 # ## The cycle
 #
-# In PROBE_BW the pacing gain goes around 1: a round trip at 1.25 looks for more bandwidth, one at 0.75 gives back what the first
-# has put into the queue. After ten seconds without a new minimum of the RTT, PROBE_RTT sends four packets for 200 ms to see the
-# propagation delay again.
+# In PROBE_BW the pacing gain varies around 1. A round trip at 1.25 looks for more bandwidth. A round trip at 0.75 then drains the
+# queue that the first round trip has added. After ten seconds without a new minimum of the RTT, PROBE_RTT sends four packets for
+# 200 ms to measure the propagation delay again.
 
 # %%
 some = bbr.filter((pl.col("t_s") > 5) & (pl.col("t_s") < 7))
@@ -104,7 +105,7 @@ figure.tight_layout()
 # %% [markdown]
 # ## Beside CUBIC
 #
-# CUBIC, the default of Linux, grows until a packet is lost: it fills whatever buffer there is.
+# CUBIC, the default of Linux, increases its window until a packet is lost, so it fills a buffer of any size.
 
 # %%
 both = {"bbr1": alone, "cubic": fp.run(path, set={"flow.cc": "cubic"})}
@@ -121,7 +122,8 @@ figure.tight_layout()
 # %% [markdown]
 # ## With loss
 #
-# Loss that has nothing to do with congestion stops CUBIC and not BBR, up to the gain of 1.25: figure 8 of the paper.
+# Figure 8 of the paper shows loss that is not caused by congestion. Such loss stops CUBIC. It does not stop BBR, up to the gain
+# of 1.25.
 
 # %%
 rates = [0.01, 1, 5] if SHORT else [0.001, 0.01, 0.1, 1, 2, 5, 10, 15, 20, 25, 30]
@@ -144,12 +146,12 @@ figure.tight_layout()
 # %% [markdown]
 # ## The problem
 #
-# Two BBR flows share a link, one with 10 ms and one with 50 ms. Each keeps an amount in flight that is proportional to its own
-# RTT, and so the longer one has most of the queue, and of the link.
+# Two BBR flows share a link. One flow has an RTT of 10 ms, the other an RTT of 50 ms. Each flow keeps an amount in flight that is
+# proportional to its own RTT. The flow with the longer RTT therefore has most of the queue, and of the link.
 
 # %%
 two = fp.compare(["bbr1"], rate="100mbit", buffer="2MB", rtt=["10ms", "50ms"], duration="30s" if SHORT else "60s")["bbr1"]
 two.flows.to_polars().select("flow", "goodput_mbps", "share", "rtt_mean_ms")
 
 # %% [markdown]
-# The next notebook says why, and which algorithms share better. `two` alone in a cell shows the whole report.
+# The next notebook explains this, and shows which algorithms share better. `two` alone in a cell shows the whole report.

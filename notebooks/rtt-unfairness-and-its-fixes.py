@@ -1,8 +1,8 @@
 # %% [markdown]
 # # The RTT unfairness of BBR, and its fixes
 #
-# Of two BBR flows that share a link, the one with the longer RTT takes it (Ma et al., 2017). This notebook shows how much, why, and
-# what five algorithms change.
+# If two BBR flows share a link, the flow with the longer RTT takes most of the rate (Ma et al., 2017). This notebook shows the
+# size of the effect, its cause, and what five algorithms change.
 
 # %%
 import os
@@ -28,7 +28,7 @@ def goodputs(result):
 # %% [markdown]
 # ## How much
 #
-# A flow of 10 ms against one with a longer RTT, on 100 Mbit/s with a deep buffer.
+# A flow of 10 ms shares a link of 100 Mbit/s with a flow of a longer RTT. The buffer is deep.
 
 # %%
 longer = [10, 20, 50] if SHORT else [10, 12, 15, 20, 30, 50, 75, 100]
@@ -44,9 +44,10 @@ figure.tight_layout()
 # %% [markdown]
 # ## Why
 #
-# While a flow probes, it sends for one of *its own* round trips at 1.25 times its rate. What it puts into the queue is proportional
-# to its RTT. The other flow measures a lower delivery rate meanwhile, and believes it. In the end its cwnd holds the long flow, two
-# BDPs; and its BDP is the larger one, again in proportion to the RTT. The backlog shows it:
+# While a flow probes, it sends for one of *its own* round trips at 1.25 times its rate. The amount that it adds to the queue is
+# proportional to its RTT. The other flow measures a lower delivery rate in this time, and lowers its estimate. In the end the
+# cwnd of the flow with the long RTT, two BDPs, limits this flow. Its BDP is the larger BDP, again in proportion to the RTT. The
+# backlog of the flows shows the effect:
 
 # %%
 bbr = pair("bbr1")
@@ -60,7 +61,7 @@ figure.tight_layout()
 bbr.flows.to_polars().select("flow", "goodput_mbps", "share", "rtt_mean_ms")
 
 # %% [markdown]
-# The share of the queue is the share of the link, since a FIFO queue serves both alike.
+# The share of the queue is the share of the link, since a FIFO queue serves both flows alike.
 
 # %%
 dict(zip(("10ms", "50ms"), bbr.summary["links"][0]["backlog_share"]))
@@ -68,10 +69,10 @@ dict(zip(("10ms", "50ms"), bbr.summary["links"][0]["backlog_share"]))
 # %% [markdown]
 # ## The fixes
 #
-# - **BBQ** (Ma et al., 2017) ends a probe after 3 ms when there is a queue, whatever the RTT.
+# - **BBQ** (Ma et al., 2017) ends a probe after 3 ms when there is a queue, whatever the RTT is.
 # - **NYU** (Zhang et al., 2018) ends the phases early and lowers the gain with the queueing delay.
 # - **BBRv3** (Google, 2023) has other bounds, and is as unfair as BBRv1.
-# - **LEVEL**, an experiment of this project, steers each flow's rate by one target of queueing delay.
+# - **LEVEL**, an experiment of this project, steers the rate of each flow by the queueing delay, which all flows share.
 
 # %%
 fixes = ["bbr1", "bbr3", "nyu", "bbq", "level", "cubic"]
@@ -105,8 +106,8 @@ figure.tight_layout()
 # %% [markdown]
 # ## Where a fix ends
 #
-# A fix for one path need not hold on another. The Jain index of two flows (1: equal, 0.5: one has everything) over the depth of the
-# buffer:
+# A fix for one path need not work on another path. The plot shows the Jain index of two flows over the depth of the buffer. At an
+# index of 1 the rates are equal; at 0.5 one flow has the whole rate:
 
 # %%
 buffers = ["100kB", "1MB"] if SHORT else ["50kB", "100kB", "250kB", "500kB", "1MB", "2MB", "4MB"]
@@ -119,4 +120,4 @@ axis.legend(ncols=5, fontsize="small")
 figure.tight_layout()
 
 # %% [markdown]
-# The evaluation of this repository asks many more such questions of each algorithm: `docs/evaluation.md`, or `fp.evaluate`.
+# The evaluation of this repository measures each algorithm by many more criteria: `docs/evaluation.md`, or `fp.evaluate`.

@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Train and judge a controller
 #
-# A learning sender decides once per monitor interval how to change its rate. This notebook trains a small network for that, exports
-# it as a C header, and holds it against BBRv3 and LEVEL where all algorithms of this repository are judged. The statistics that
-# the policy sees and the arithmetic of its decisions are the same C code in training, in the simulator and in a kernel.
+# A learning sender decides once per monitor interval how to change its rate. This notebook trains a small network for this
+# decision, and exports the network as a C header. It compares the header with BBRv3 and LEVEL by the criteria for all algorithms
+# of this repository. The statistics that the policy sees and the arithmetic of its decisions are the same C code in training, in
+# the simulator and in a kernel.
 
 # %%
 import os
@@ -22,13 +23,13 @@ SHORT = bool(os.environ.get("FAIRPACE_SHORT"))  # continuous integration runs a 
 # %% [markdown]
 # ## The environment
 #
-# Two agents share a link; rate, RTTs and buffer are drawn anew for each episode. The observations:
+# Two agents share a link. Rate, RTTs and buffer are drawn anew for each episode. An agent gets these observations:
 
 # %%
 pl.DataFrame([{"column": of.name, "unit": of.unit, "what": of.meaning} for of in OBSERVATIONS])
 
 # %% [markdown]
-# The policy sees the last seven. Its action is an exponent a from -1 to 1: the pacing rate is multiplied by 2^a.
+# The policy sees the last seven observations. Its action is an exponent a from -1 to 1: the pacing rate is multiplied by 2^a.
 
 # %%
 SCENARIO = """
@@ -57,13 +58,14 @@ INTERVAL_US = 50_000
 
 # %% [markdown]
 # The reward of each agent in each interval is the logarithm of its goodput, less its queueing delay in base RTTs, less ten times
-# its loss. The sum of logarithms is largest where all have the same, so nothing in the reward mentions fairness, and it follows.
+# its loss. The sum of logarithms is largest if all agents have the same goodput. The reward therefore has no term for fairness,
+# and fair rates follow from it.
 #
 # ## Training
 #
-# Evolution strategies (Salimans et al., 2017): 128 variants of the parameters, in pairs of opposites, each run the same four
-# scenarios; the parameters move to where the better ones are. It needs no gradient, so the network can be the integers that it
-# will be in C, and all variants are one batch of environments.
+# The training uses evolution strategies (Salimans et al., 2017). 128 variants of the parameters, in pairs of opposites, each run
+# the same four scenarios. The parameters then move towards the better variants. The method needs no gradient, so the network can
+# have the integers that it will have in C. All variants are one batch of environments.
 
 # %%
 GENERATIONS, PAIRS, PATHS = (2, 4, 2) if SHORT else (250, 64, 4)
@@ -116,7 +118,7 @@ figure.tight_layout()
 # %% [markdown]
 # ## What it does
 #
-# Two flows of the policy on a path in the middle of what it was trained on:
+# Two flows of the policy run on a path in the middle of the ranges of its training:
 
 # %%
 policy = Policy(parameters)
@@ -135,8 +137,8 @@ figure.tight_layout()
 # %% [markdown]
 # ## The same in C
 #
-# `export` writes an algorithm: one header with the network's weights. It is compiled, and from here on it is a name like any other.
-# `fairpace load ./learned.h` loads it into a kernel.
+# `export` writes an algorithm: one header with the network's weights. The next cell compiles the header. From here on the algorithm
+# is used by its name, like any other algorithm. `fairpace load ./learned.h` loads it into a kernel.
 
 # %%
 header = Path("learned.h").absolute()
@@ -158,8 +160,8 @@ pl.DataFrame(
 # %% [markdown]
 # ## Judged as the others are
 #
-# Training saw two flows of its own kind, 5 to 50 Mbit/s and 10 to 80 ms. The criteria of RFC 9743 ask for much more: short flows,
-# CUBIC beside it, crowds, loss, other rates. This is where a learned controller shows what it has not learned.
+# The training had two flows of the policy, 5 to 50 Mbit/s and 10 to 80 ms. The criteria of RFC 9743 also have short flows, CUBIC
+# beside the policy, crowds, loss and other rates. The results show what a learned controller has not learned.
 
 # %%
 judged = fp.evaluate(
