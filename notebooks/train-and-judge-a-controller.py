@@ -58,8 +58,8 @@ INTERVAL_US = 50_000
 
 # %% [markdown]
 # The reward of each agent in each interval is the logarithm of its goodput, less its queueing delay in base RTTs, less ten times
-# its loss. The sum of logarithms is largest if all agents have the same goodput. The reward therefore has no term for fairness,
-# and fair rates follow from it.
+# its loss. The sum of logarithms is largest if all agents have the same goodput. This makes the rates fair, although no term of
+# the reward is about fairness.
 #
 # ## Training
 #
