@@ -6,7 +6,8 @@ use toml::Value;
 
 use crate::item::Amount;
 use crate::judge::{Bound, Check, Side};
-use crate::measure::{Metric, Of, is_of};
+use crate::measure::{Metric, Of};
+use crate::metric::is_of;
 use crate::source::{Source, Wrong, text};
 
 /// A condition of a criterion, in words, with the source of its bounds.

@@ -27,6 +27,7 @@ mod judge;
 mod leaderboard;
 mod markdown;
 mod measure;
+pub mod metric;
 mod on_kernel;
 mod page;
 mod paths;
@@ -47,7 +48,7 @@ pub use expand::{Case, Form};
 pub use heat::heat_map;
 pub use judge::{Bound, Check, Held, Judged, Side, judge, worst};
 pub use markdown::markdown_table;
-pub use measure::{Measured, Metric, is_of};
+pub use measure::{Measured, Metric};
 pub use range::Range;
 pub use record::{
     AlgorithmRecord, CaseRecord, ConditionCount, ConditionRecord, CriterionRecord, KernelRecord, Record,

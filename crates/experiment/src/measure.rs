@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use fairpace_results::{FlowSummary, LinkSummary, MediaSummary, Summary};
+use fairpace_results::{FlowSummary, Summary};
 use fairpace_scenario::{Flow, Link, Scenario};
 use serde::{Deserialize, Serialize};
+
+use crate::metric::{Numbers, mean};
 
 /// A metric: a number of a run that a condition may compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -89,6 +91,22 @@ impl Metric {
         }
     }
 
+    /// Path of the metric, where it is a number of a run; `{of}` stands for the flows. The others are
+    /// computed from several numbers.
+    const fn path(self) -> &'static str {
+        match self {
+            Self::QueueMs => "link.1.queue_delay_mean_ms",
+            Self::Queue95Ms => "link.1.queue_delay_p95_ms",
+            Self::Loss => "link.1.loss_rate",
+            Self::Mbps => "flow.{of}.goodput_mbps",
+            Self::SentPerRtt => "flow.{of}.sent_per_rtt",
+            Self::Slowdown => "flow.{of}.slowdown",
+            Self::LateFrames => "flow.{of}.media.late_or_lost",
+            Self::Delay95Ms => "flow.{of}.media.delay_p95_ms",
+            _ => self.name(),
+        }
+    }
+
     /// Name of the metric in files and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -121,7 +139,7 @@ impl Metric {
 pub struct Measured {
     utilization: f64,
     available: f64,
-    summary: Summary,
+    numbers: Numbers,
 }
 
 impl Measured {
@@ -137,65 +155,27 @@ impl Measured {
             }
             _ => summary.links.first().map_or(0.0, |link| link.utilization),
         };
-        Self { utilization, available, summary: summary.clone() }
+        Self { utilization, available, numbers: Numbers::of(summary) }
     }
 
     /// The value of a metric; `of` names the flows, for metrics that need flows.
     #[must_use]
     pub fn value(&self, metric: Metric, of: &str) -> f64 {
-        let Self { utilization, available, summary } = self;
-        let link = |number: fn(&LinkSummary) -> Option<f64>| {
-            summary.links.first().and_then(number).unwrap_or_default()
-        };
-        let goodputs = || summary.flows.iter().map(|flow| flow.goodput_mbps);
-        let least = || goodputs().fold(f64::INFINITY, f64::min);
-        let mean = || goodputs().sum::<f64>() / summary.flows.len() as f64;
+        let goodputs = |of: &str| self.numbers.values(&format!("flow.{of}.goodput_mbps"));
         match metric {
-            Metric::Jain => summary.jain.unwrap_or_default(),
-            Metric::Utilization => *utilization,
-            Metric::OfAvailable => utilization / available,
-            Metric::QueueMs => link(|link| link.queue_delay_mean_ms),
-            Metric::Queue95Ms => link(|link| link.queue_delay_p95_ms),
-            Metric::Loss => link(|link| link.loss_rate),
-            Metric::LeastMbps => least(),
-            Metric::MostMbps => goodputs().fold(0.0, f64::max),
-            Metric::LeastOfMean => least() / mean(),
-            Metric::Share => self.sum(of, |flow| flow.goodput_mbps) / goodputs().sum::<f64>(),
-            Metric::Gain => self.mean(of, |flow| flow.goodput_mbps) / mean() - 1.0,
-            Metric::Mbps => self.sum(of, |flow| flow.goodput_mbps),
-            Metric::SentPerRtt => self.mean(of, |flow| {
-                let rtts = (summary.window_s[1] - summary.window_s[0]) * 1e3 / flow.rtt_ms;
-                flow.sent_pkts.unwrap_or_default() as f64 / rtts
-            }),
-            Metric::Slowdown => self.mean(of, |flow| {
-                let all = flow.completions.as_ref().filter(|of| of.began > 0 && of.completed == of.began);
-                all.and_then(|of| of.slowdown_mean).unwrap_or(f64::INFINITY)
-            }),
-            Metric::LateFrames => self.most(of, |media| media.late_or_lost, 0.0),
-            Metric::Delay95Ms => self.most(of, |media| media.delay_p95_ms, f64::INFINITY),
+            Metric::Utilization => self.utilization,
+            Metric::OfAvailable => self.utilization / self.available,
+            Metric::Share => goodputs(of).iter().sum::<f64>() / goodputs("*").iter().sum::<f64>(),
+            Metric::Gain => mean(&goodputs(of)) / mean(&goodputs("*")) - 1.0,
+            _ => {
+                let without = match metric {
+                    Metric::Slowdown | Metric::Delay95Ms => f64::INFINITY,
+                    Metric::LeastOfMean => f64::NAN,
+                    _ => 0.0,
+                };
+                self.numbers.get(&metric.path().replace("{of}", of)).unwrap_or(without)
+            }
         }
-    }
-
-    /// The flows of a group.
-    fn group(&self, group: &str) -> impl Iterator<Item = &FlowSummary> {
-        self.summary.flows.iter().filter(move |flow| is_of(&flow.name, group))
-    }
-
-    /// The sum of a number over a group of flows.
-    fn sum(&self, group: &str, number: impl Fn(&FlowSummary) -> f64) -> f64 {
-        self.group(group).map(number).sum()
-    }
-
-    /// The mean of a number over a group of flows.
-    fn mean(&self, group: &str, number: impl Fn(&FlowSummary) -> f64) -> f64 {
-        self.sum(group, number) / self.sum(group, |_| 1.0)
-    }
-
-    /// The largest value of a number of frames in a group of flows; a flow that has no such number counts as
-    /// `without`.
-    fn most(&self, group: &str, number: fn(&MediaSummary) -> Option<f64>, without: f64) -> f64 {
-        let of = |flow: &FlowSummary| flow.media.as_ref().and_then(number).unwrap_or(without);
-        self.group(group).map(of).fold(0.0, f64::max)
     }
 }
 
@@ -213,16 +193,4 @@ fn mean_bps(link: &Link, (from, to): (Duration, Duration)) -> f64 {
         begin = end;
     }
     bits / (to - from).as_secs_f64()
-}
-
-/// Whether a flow belongs to a group: a flow `own` with a `count` is expanded to `own-1`, `own-2`, ...
-#[must_use]
-pub fn is_of(flow: &str, group: &str) -> bool {
-    match flow.strip_prefix(group) {
-        Some("") => true,
-        Some(rest) => {
-            rest.strip_prefix('-').is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-        }
-        None => false,
-    }
 }

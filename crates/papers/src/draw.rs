@@ -1,10 +1,10 @@
 //! The numbers of the pictures, from the outcomes of runs.
 
+use fairpace_experiment::metric::series;
 use fairpace_results::Run;
 
 use crate::figure::{Kind, Line, Measure, Plot};
 use crate::measure::{Gave, NEAR_S, Outcomes, round, within};
-use crate::paths;
 use crate::record::{Drawn, Picture};
 
 /// Most points of a line; a screen shows fewer.
@@ -160,8 +160,8 @@ fn means(points: &[Point], span_s: f64) -> Vec<Point> {
 }
 
 fn of_run(measure: &Measure, run: &Run) -> Option<Vec<Point>> {
-    let series = paths::series(&measure.of, run)?;
-    Some(run.series.t_s.iter().copied().zip(series).collect())
+    let values = series(&measure.of, run)?;
+    Some(run.series.t_s.iter().copied().zip(values).collect())
 }
 
 /// A distribution: values in ascending order, each with the part of the values that are at or below it. The
@@ -173,7 +173,7 @@ fn distribution(outcomes: &Outcomes<'_>, measure: &Measure) -> Vec<Point> {
     if measure.take.is_none() && measure.of.ends_with(".completion_ms") {
         let first = places.first().and_then(|at| outcomes.at(&measure.run, at));
         let Some(Gave::Runs(runs)) = first else { return Vec::new() };
-        let percentiles = runs.first().and_then(|run| paths::series(&measure.of, run)).unwrap_or_default();
+        let percentiles = runs.first().and_then(|run| series(&measure.of, run)).unwrap_or_default();
         let all = percentiles.len().saturating_sub(1).max(1) as f64;
         return percentiles.iter().enumerate().map(|(i, ms)| (ms * times, i as f64 / all)).collect();
     }

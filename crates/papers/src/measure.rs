@@ -1,12 +1,12 @@
 //! The numbers that a figure asks for, computed from finished runs.
 
+use fairpace_experiment::metric::{Numbers, series};
 use fairpace_results::{Estimate, Run};
 use fairpace_scenario::Scenario;
 
 use crate::figure::{Figure, Measure, RunPlan, Take};
-use crate::paths;
 use crate::plan::Case;
-use crate::record::{Mean, Numbers};
+use crate::record::{self, Mean};
 pub use crate::source::Gave;
 
 /// Significant digits of a recorded number: more than its uncertainty allows.
@@ -53,8 +53,8 @@ pub(crate) struct Measurement {
 
 impl Measurement {
     /// The numbers as they are recorded.
-    pub(crate) fn numbers(self) -> Numbers {
-        Numbers { ours: self.mean.into_iter().collect(), complete: self.complete }
+    pub(crate) fn numbers(self) -> record::Numbers {
+        record::Numbers { ours: self.mean.into_iter().collect(), complete: self.complete }
     }
 
     fn of(values: &[f64]) -> Self {
@@ -176,8 +176,8 @@ pub(crate) fn number(measure: &Measure, run: &Run) -> f64 {
 
 fn of_run(measure: &Measure, run: &Run) -> f64 {
     match measure.take {
-        None => paths::number(&measure.of, &run.summary).unwrap_or(f64::NAN),
-        Some(take) => paths::series(&measure.of, run)
+        None => Numbers::of(&run.summary).get(&measure.of).unwrap_or(f64::NAN),
+        Some(take) => series(&measure.of, run)
             .and_then(|series| taken(measure, take, run.series.t_s.iter().copied().zip(series)))
             .unwrap_or(f64::NAN),
     }
