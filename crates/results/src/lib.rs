@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 #![allow(non_snake_case)] // bytes per second are _Bps, as in the contract
 
+mod columns;
 mod csv_cell;
 mod fairness;
 mod json;
@@ -32,6 +33,7 @@ mod series;
 mod summary;
 mod table;
 
+pub use columns::{Column, Read};
 pub use csv_cell::csv_text;
 pub use fairness::{FAIR_JAIN, convergence_s, max_min, max_min_distance};
 pub use json::{DIGITS, round, to_json};

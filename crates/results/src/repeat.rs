@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::{Completions, FlowSummary, LinkSummary, LossBursts, ScenarioId, Summary, csv_text, round};
+use crate::columns::{Column, Read};
+use crate::{FlowSummary, LinkSummary, LossBursts, ScenarioId, Summary, csv_text, round};
 
 /// Version of the [`Repeat`] format. The number grows when a field is removed or changes its meaning.
 pub const REPEAT_SCHEMA: &str = "fairpace.repeat/1";
@@ -179,51 +180,12 @@ impl Summary {
     pub fn metrics(&self) -> Vec<(String, Option<f64>)> {
         let mut all: Vec<(String, Option<f64>)> = Vec::new();
         for flow in &self.flows {
-            let count = |count: u64| Some(count as f64);
-            let of_flow = [
-                ("completion_s", flow.completion_s),
-                ("failed", count(flow.failed)),
-                ("goodput_mbps", Some(flow.goodput_mbps)),
-                ("share", flow.share),
-                ("sent_pkts", flow.sent_pkts.and_then(count)),
-                ("retransmits", count(flow.retransmits)),
-                ("dropped_pkts", count(flow.dropped_pkts)),
-                ("loss_rate", flow.loss_rate),
-                ("marked_pkts", count(flow.marked_pkts)),
-                ("rtt_mean_ms", flow.rtt_mean_ms),
-                ("rtt_min_ms", flow.rtt_min_ms),
-                ("rtt_p50_ms", flow.rtt_p50_ms),
-                ("rtt_p95_ms", flow.rtt_p95_ms),
-                ("rtt_p99_ms", flow.rtt_p99_ms),
-            ];
-            let completions = flow.completions.as_ref().map(of_completions);
-            let named = of_flow.into_iter().map(|(name, value)| (name.to_owned(), value));
-            all.extend(
-                named
-                    .chain(completions.into_iter().flatten())
-                    .map(|(name, value)| (format!("flows.{}.{name}", flow.name), value)),
-            );
+            let parts = [("completions", flow.completions.is_some()), ("media", false)];
+            add(&mut all, &format!("flows.{}", flow.name), FlowSummary::COLUMNS, flow, &parts);
         }
         for link in &self.links {
-            let of_link = [
-                ("utilization", Some(link.utilization)),
-                ("queue_delay_mean_ms", link.queue_delay_mean_ms),
-                ("queue_delay_p50_ms", link.queue_delay_p50_ms),
-                ("queue_delay_p95_ms", link.queue_delay_p95_ms),
-                ("queue_delay_p99_ms", link.queue_delay_p99_ms),
-                ("queue_delay_max_ms", link.queue_delay_max_ms),
-                ("drops", Some(link.drops as f64)),
-                ("early_drops", Some(link.early_drops as f64)),
-                ("loss_rate", link.loss_rate),
-                ("lost", Some(link.lost as f64)),
-                ("marks", Some(link.marks as f64)),
-                ("duplicates", Some(link.duplicates as f64)),
-            ];
-            let of_bursts = link.loss_bursts.map(|of| {
-                [("loss_bursts.longest_s", Some(of.longest_s)), ("loss_bursts.long", Some(of.long as f64))]
-            });
-            let of_link = of_link.into_iter().chain(of_bursts.into_iter().flatten());
-            all.extend(of_link.map(|(name, value)| (format!("links.{}.{name}", link.name), value)));
+            let parts = [("loss_bursts", link.loss_bursts.is_some())];
+            add(&mut all, &format!("links.{}", link.name), LinkSummary::COLUMNS, link, &parts);
             let shares = self.flows.iter().zip(&link.backlog_share);
             all.extend(shares.map(|(flow, share)| {
                 (format!("links.{}.backlog_share.{}", link.name, flow.name), Some(*share))
@@ -236,26 +198,37 @@ impl Summary {
     }
 }
 
-fn of_completions(of: &Completions) -> [(String, Option<f64>); 10] {
-    [
-        ("began", Some(of.began as f64)),
-        ("completed", Some(of.completed as f64)),
-        ("mean_ms", of.mean_ms),
-        ("p50_ms", of.p50_ms),
-        ("p95_ms", of.p95_ms),
-        ("p99_ms", of.p99_ms),
-        ("slowdown_mean", of.slowdown_mean),
-        ("slowdown_p50", of.slowdown_p50),
-        ("slowdown_p95", of.slowdown_p95),
-        ("slowdown_p99", of.slowdown_p99),
-    ]
-    .map(|(name, value)| (format!("completions.{name}"), value))
+/// Columns that the scenario sets.
+const GIVEN: [&str; 3] = ["rtt_ms", "start_s", "rate_mbps"];
+
+/// Appends the measured numbers of a record by their path below `of`. Those of a part of the record are left
+/// out unless the part is there.
+fn add<R>(
+    all: &mut Vec<(String, Option<f64>)>,
+    of: &str,
+    columns: &[Column<R>],
+    record: &R,
+    parts: &[(&str, bool)],
+) {
+    for (name, read) in columns.iter().filter(|(name, _)| !GIVEN.contains(name)) {
+        let number = match read {
+            Read::Text(_) => continue,
+            Read::Count(read) => read(record).map(|count| count as f64),
+            Read::Number(read) => read(record),
+        };
+        let split = |part: &str| name.strip_prefix(part)?.strip_prefix('_');
+        match parts.iter().find_map(|(part, is_there)| Some((part, split(part)?, is_there))) {
+            None => all.push((format!("{of}.{name}"), number)),
+            Some((part, rest, true)) => all.push((format!("{of}.{part}.{rest}"), number)),
+            Some((.., false)) => {}
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DropSummary, round, sample_summary};
+    use crate::{Completions, DropSummary, round, sample_summary};
     use proptest::prelude::*;
     use serde_json::Value;
 
