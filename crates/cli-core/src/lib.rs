@@ -10,6 +10,7 @@
 //! - [`headers`], [`supervised`]: the user's own algorithms, and the process that they run in.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
 //! - [`algorithms`]: the algorithms with their parameters, as records.
+//! - [`wrap`]: text in lines of limited width.
 //! - [`comparison`]: scenarios that are made from arguments instead of a file.
 //!
 //! This crate has no command, and no module computes a metric. The API follows the two programs and is not
@@ -34,3 +35,4 @@ pub mod signals;
 pub mod summary;
 pub mod supervised;
 pub mod table;
+pub mod wrap;

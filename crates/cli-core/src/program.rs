@@ -18,6 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::args::Global;
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
+use crate::wrap::wrapped;
 use crate::{headers, supervised};
 
 /// A command line with a subcommand.
@@ -147,15 +148,9 @@ pub fn grouped_help<P: Program>() -> String {
         groups.push_str(&format!("{heading}:\n"));
         for name in *names {
             let about = command.find_subcommand(name).and_then(|of| of.get_about()).map(ToString::to_string);
-            let mut line = format!("  {name:<0$}", WIDTH.1 - 2);
-            for word in about.unwrap_or_default().split(' ') {
-                if line.len() + word.len() > WIDTH.0 {
-                    groups.push_str(&format!("{}\n", line.trim_end()));
-                    line = " ".repeat(WIDTH.1);
-                }
-                line.push_str(&format!("{word} "));
-            }
-            groups.push_str(&format!("{}\n", line.trim_end()));
+            let about = wrapped(&about.unwrap_or_default(), WIDTH.0 - WIDTH.1, "", |_| true);
+            let about = about.replace('\n', &format!("\n{:1$}", "", WIDTH.1));
+            groups.push_str(&format!("  {name:<0$}{about}\n", WIDTH.1 - 2));
         }
         groups.push('\n');
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::markdown::{markdown_table, wrapped};
+use crate::markdown::{markdown_table, paragraph};
 use crate::record::{CriterionRecord, Record};
 use crate::score::{Group, Score, score};
 
@@ -26,7 +26,7 @@ impl Record {
         page.push_str(IN_SHORT);
         page.push_str(&self.overview_by_section(&groups, &names));
         for group in &groups {
-            page.push_str(&format!("\n## {}\n\n{}\n", group.title, wrapped(group.about)));
+            page.push_str(&format!("\n## {}\n\n{}\n", group.title, paragraph(group.about)));
             let (header, rows) = marks(&group.criteria, &names);
             page.push_str(&markdown_table(&header, &rows));
             group.criteria.iter().for_each(|criterion| page.push_str(&entry(criterion)));
@@ -71,10 +71,10 @@ pub(crate) fn marks(criteria: &[&CriterionRecord], names: &[&str]) -> (Vec<Strin
 fn entry(criterion: &CriterionRecord) -> String {
     let CriterionRecord { id, title, asks, fails, conditions, .. } = criterion;
     let fails = if fails.is_empty() { String::new() } else { format!(" If not: {fails}") };
-    let mut text = format!("\n{}\n", wrapped(&format!("**{id} {title}.** {asks}{fails}")));
+    let mut text = format!("\n{}\n", paragraph(&format!("**{id} {title}.** {asks}{fails}")));
     for asked in conditions {
         let source = if asked.source.is_empty() { String::new() } else { format!(" ({})", asked.source) };
-        text.push_str(&wrapped(&format!("- {}{source}", asked.text)).trim_end().replace('\n', "\n  "));
+        text.push_str(&paragraph(&format!("- {}{source}", asked.text)).trim_end().replace('\n', "\n  "));
         text.push('\n');
     }
     text

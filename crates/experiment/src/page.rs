@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::heat::heat_map;
 use crate::leaderboard::marks;
-use crate::markdown::{markdown_table, wrapped};
+use crate::markdown::{markdown_table, paragraph};
 use crate::record::{AlgorithmRecord, CaseRecord, CriterionRecord, Record};
 use crate::score::score;
 
@@ -20,7 +20,7 @@ impl Record {
         page.push_str(&self.overview());
         for criterion in &self.criteria {
             let CriterionRecord { id, title, asks, why, conditions, algorithms, .. } = criterion;
-            let asks = wrapped(&format!("{asks} {why}"));
+            let asks = paragraph(&format!("{asks} {why}"));
             let _ = write!(page, "\n## {id}: {title}\n\n{asks}\nIn each case must hold:\n\n");
             conditions.iter().for_each(|asked| page.push_str(&format!("- {}\n", asked.text)));
             let picture = picture(criterion);
@@ -46,7 +46,11 @@ impl Record {
     #[must_use]
     pub fn numbers(&self) -> String {
         let of_one = |criterion: &CriterionRecord| {
-            format!("{}\n{}", wrapped(&format!("{}: {}", criterion.id, criterion.title)), numbers(criterion))
+            format!(
+                "{}\n{}",
+                paragraph(&format!("{}: {}", criterion.id, criterion.title)),
+                numbers(criterion)
+            )
         };
         format!("{}\n{}", self.facts(""), self.criteria.iter().map(of_one).collect::<Vec<_>>().join("\n"))
     }
@@ -105,7 +109,7 @@ impl Record {
         format!(
             "{}\n| | |\n|---|---|\n| command | `{command}` |\n| simulations | {runs}, {seeds} |\n\
              | scenarios | `{scenarios_hash}` |\n| commit | `{commit}` |\n",
-            wrapped(&how)
+            paragraph(&how)
         )
     }
 

@@ -1,5 +1,6 @@
 //! Texts of numbers and relations, the same on every page.
 
+use fairpace_cli_core::wrap;
 use fairpace_scenario::Target;
 use serde::Serialize;
 
@@ -164,32 +165,13 @@ pub(crate) fn wrapped(page: &str) -> String {
         is_code ^= line.starts_with("```");
         match is_code || line.starts_with(['|', '#', '!', '<']) {
             true => out.push_str(line),
-            false => wrap_line(line, &mut out),
+            false => {
+                let indent = if line.starts_with("- ") { "  " } else { "" };
+                out += &(wrap::wrapped(line, PAGE_COLUMNS, indent, |word| !begins_a_block(word)) + "\n");
+            }
         }
     }
     out
-}
-
-/// Breaks one line; the rest of a list item is indented.
-fn wrap_line(line: &str, out: &mut String) {
-    let indent = if line.starts_with("- ") { "  " } else { "" };
-    let mut columns = 0;
-    let mut words = line.split_inclusive(' ').peekable();
-    while let Some(word) = words.next() {
-        let mut word = word.to_owned();
-        while let Some(next) = words.next_if(|next| begins_a_block(next.trim_end())) {
-            word += next;
-        }
-        let width = word.trim_end().chars().count();
-        if columns > 0 && columns + width > PAGE_COLUMNS {
-            out.truncate(out.trim_end().len());
-            out.push('\n');
-            out.push_str(indent);
-            columns = indent.len();
-        }
-        out.push_str(&word);
-        columns += word.chars().count();
-    }
 }
 
 /// Whether Markdown would read this word at the begin of a line as the begin of a list, a heading or a table.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use fairpace_cli_core::wrap::wrapped;
 use fairpace_scenario::keys::{self, DefaultValue, Key, Kind, Section};
 use fairpace_scenario::quantity::Dimension;
 
@@ -156,16 +157,9 @@ fn parameter(page: &mut String, indent: &str, key: &Key) {
     };
     let text = format!("{} ({}{range}.) {default}", key.whole_meaning(), key.kind_text());
     let text = plain(&text).replace('`', "``");
-    let mut line = format!("{indent}:param {}:", identifier(key));
-    for word in text.split_whitespace() {
-        if line.chars().count() + 1 + word.chars().count() > WIDTH {
-            let _ = writeln!(page, "{line}");
-            line = format!("{indent}   ");
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    let _ = writeln!(page, "{line}");
+    let text =
+        wrapped(&format!(":param {}: {text}", identifier(key)), WIDTH - indent.len(), "    ", |_| true);
+    text.lines().for_each(|line| page.push_str(&format!("{indent}{line}\n")));
 }
 
 /// Markdown without links; their texts remain.
