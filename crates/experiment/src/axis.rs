@@ -1,7 +1,8 @@
-//! Axes: the values that the cases of a criterion go through.
+//! Axes: what the cases of a criterion, or the points of a figure's sweep, go through.
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use toml::{Spanned, Table, Value};
 
 use crate::item::{is_item, shown};
@@ -10,14 +11,32 @@ use crate::source::{Wrong, suggestion};
 /// The values of each axis as the file has them; their places give the order of the axes.
 pub(crate) type Written = BTreeMap<String, Spanned<Vec<Value>>>;
 
-/// An axis: a name, and the values that each template which names the axis goes through.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Axis {
-    pub(crate) name: String,
-    pub(crate) points: Vec<Point>,
+/// An axis: a name, and the points that an expansion goes through.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis<P> {
+    /// Name of the axis: "rate". A CSV file has a column of this name.
+    pub name: String,
+    /// The points of the axis, in order.
+    #[serde(rename = "point")]
+    pub points: Vec<P>,
 }
 
-/// A point of an axis: a value of the axis, and other names that have a value at that point.
+/// Each combination of points of the axes that `is_meant`, one of each axis; the last axis changes fastest.
+pub fn combinations<'a, P>(
+    axes: impl IntoIterator<Item = &'a Axis<P>>,
+    is_meant: impl Fn(&P) -> bool,
+) -> Vec<Vec<(&'a str, &'a P)>> {
+    axes.into_iter().fold(vec![Vec::new()], |all, axis| {
+        let points = || axis.points.iter().filter(|point| is_meant(point));
+        let with = |before: &Vec<_>| {
+            points().map(|point| [&before[..], &[(&*axis.name, point)]].concat()).collect::<Vec<_>>()
+        };
+        all.iter().flat_map(with).collect()
+    })
+}
+
+/// A point of a criterion's axis: a value of the axis, and other names that have a value at that point.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Point {
     /// The values at this point, by name. The name of the axis is one of the keys.
@@ -33,7 +52,7 @@ pub(crate) fn axes(
     written: &Written,
     quick: &BTreeMap<String, Vec<Value>>,
     wrong: &mut Wrong<'_>,
-) -> Vec<Axis> {
+) -> Vec<Axis<Point>> {
     let mut written: Vec<_> = written.iter().collect();
     written.sort_by_key(|(_, values)| values.span().start);
     for name in quick.keys().filter(|name| !written.iter().any(|(known, _)| known == name)) {
@@ -44,7 +63,7 @@ pub(crate) fn axes(
     written.into_iter().map(|(name, values)| axis(name, values.get_ref(), quick.get(name), wrong)).collect()
 }
 
-fn axis(name: &str, values: &[Value], quick: Option<&Vec<Value>>, wrong: &mut Wrong<'_>) -> Axis {
+fn axis(name: &str, values: &[Value], quick: Option<&Vec<Value>>, wrong: &mut Wrong<'_>) -> Axis<Point> {
     let mut points: Vec<Point> = Vec::new();
     for (number, value) in (1..).zip(values) {
         let key = format!("axis.{name}.{number}");

@@ -8,7 +8,7 @@ use fairpace_scenario::Invalid;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::axis::{Axis, Written, axes};
+use crate::axis::{Axis, Point, Written, axes};
 use crate::condition::{Asked, Condition};
 use crate::draw::Draw;
 use crate::item::{first_of_each, names, shown};
@@ -63,7 +63,7 @@ pub struct Criterion {
     #[serde(default)]
     pub(crate) page: Page,
     #[serde(skip)]
-    pub(crate) axes: Vec<Axis>,
+    pub(crate) axes: Vec<Axis<Point>>,
     #[serde(default, rename = "template")]
     pub(crate) templates: Vec<Template>,
     pub(crate) draw: Option<Draw>,
@@ -276,10 +276,10 @@ impl Criterion {
     }
 
     /// The axes that a template names, in the order of the file.
-    pub(crate) fn axes_of(&self, template: &Template) -> Vec<&Axis> {
+    pub(crate) fn axes_of(&self, template: &Template) -> Vec<&Axis<Point>> {
         let names = template.names();
         let is_named = |values: &Table| values.keys().any(|name| names.contains(name.as_str()));
-        let is_used = |axis: &&Axis| axis.points.iter().any(|point| is_named(&point.values));
+        let is_used = |axis: &&Axis<Point>| axis.points.iter().any(|point| is_named(&point.values));
         self.axes.iter().filter(is_used).collect()
     }
 }

@@ -12,7 +12,7 @@ use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target, parse};
 
 use toml::{Table, Value};
 
-use crate::axis::Point;
+use crate::axis::{Point, combinations};
 use crate::condition::Condition;
 use crate::criterion::Criterion;
 use crate::item::{filled, names, shown, whole};
@@ -57,7 +57,8 @@ impl Criterion {
         let mut cases = Vec::new();
         let mut names = HashSet::new();
         for (number, template) in (1..).zip(&self.templates) {
-            for points in self.combinations(template, form) {
+            let is_meant = |point: &Point| form == Form::Full || point.is_quick;
+            for points in combinations(self.axes_of(template), is_meant) {
                 let at = format!("template.{number}");
                 let one = Combination { criterion: self, template, at, points };
                 let name = one.fill(&template.name)?;
@@ -85,18 +86,6 @@ impl Criterion {
             of.check(&value, scenario, &self.source, &format!("condition.{number}"))
         };
         (1..).zip(&self.conditions).map(check).collect()
-    }
-
-    /// The product of the axes that a template names; the last axis changes fastest.
-    fn combinations(&self, template: &Template, form: Form) -> Vec<Vec<(&str, &Point)>> {
-        let mut all: Vec<Vec<(&str, &Point)>> = vec![Vec::new()];
-        for axis in self.axes_of(template) {
-            let points = || axis.points.iter().filter(|point| form == Form::Full || point.is_quick);
-            let with =
-                |before: Vec<_>| points().map(move |point| [&before[..], &[(&*axis.name, point)]].concat());
-            all = all.into_iter().flat_map(with).collect();
-        }
-        all
     }
 }
 

@@ -41,6 +41,7 @@ mod store;
 mod template;
 mod text;
 
+pub use axis::{Axis, combinations};
 pub use condition::Asked;
 pub use criterion::{Criterion, load};
 pub use draw::seed_of;

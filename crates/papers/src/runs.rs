@@ -1,5 +1,6 @@
 //! The runs of a figure: scenarios, models and tables of finished runs, once or along an axis.
 
+use fairpace_experiment::{Axis, combinations};
 use serde::Deserialize;
 
 use crate::figure::Stack;
@@ -114,18 +115,7 @@ pub struct Sweep {
     /// Axes in place of points: each combination of their points is a point of the sweep. The last axis
     /// changes fastest.
     #[serde(default, rename = "axis")]
-    pub axes: Vec<Axis>,
-}
-
-/// One of several axes of a sweep.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Axis {
-    /// Name of the axis: "rate". A CSV file has a column of this name.
-    pub name: String,
-    /// The points of the axis, in order.
-    #[serde(rename = "point")]
-    pub points: Vec<Point>,
+    pub axes: Vec<Axis<Point>>,
 }
 
 impl Sweep {
@@ -134,16 +124,14 @@ impl Sweep {
         if self.axes.is_empty() {
             return;
         }
-        let with = |before: &Point, axis: &Axis, point: &Point| Point {
-            at: format!("{} {}", before.at, point.at).trim().to_owned(),
-            x: point.x,
-            set: [before.set.clone(), point.set.clone()].concat(),
-            on: [before.on.clone(), vec![format!("{}={}", axis.name, point.at)]].concat(),
+        let axes = std::mem::take(&mut self.axes);
+        let point = |of: &Vec<(&str, &Point)>| Point {
+            at: of.iter().map(|(_, point)| point.at.as_str()).collect::<Vec<_>>().join(" "),
+            x: of.last().map_or(0.0, |(_, point)| point.x),
+            set: of.iter().flat_map(|(_, point)| point.set.clone()).collect(),
+            on: of.iter().map(|(axis, point)| format!("{axis}={}", point.at)).collect(),
         };
-        self.points = std::mem::take(&mut self.axes).iter().fold(vec![Point::default()], |points, axis| {
-            let each = |before| axis.points.iter().map(move |point| with(before, axis, point));
-            points.iter().flat_map(each).collect()
-        });
+        self.points = combinations(&axes, |_| true).iter().map(point).collect();
     }
 }
 
