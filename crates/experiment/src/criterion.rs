@@ -1,7 +1,6 @@
 //! A criterion, as one file declares it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use fairpace_scenario::Invalid;
@@ -14,7 +13,7 @@ use crate::draw::Draw;
 use crate::item::{first_of_each, names, shown};
 use crate::judge::Check;
 use crate::section::{self, ABOUT, Section};
-use crate::source::{Source, Wrong, suggestion, text, unreadable};
+use crate::source::{Source, Wrong, paths_in, suggestion, text, unreadable};
 use crate::template::Template;
 
 /// Most cases of a template. More cases would take days; a file with more is not a criterion.
@@ -112,18 +111,11 @@ pub fn load(folder: &Path) -> Result<Vec<Criterion>, Invalid> {
 /// Appends the criteria of one folder to `criteria`.
 fn add_folder(folder: &Path, criteria: &mut Vec<Criterion>) -> Result<(), Invalid> {
     let section = Section::of(folder)?;
-    let failed = |error| unreadable(folder, ABOUT.0, &error, ABOUT.1);
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let is_criterion = path.file_name().is_some_and(|name| name != section::FILE);
-        if is_criterion && path.extension().is_some_and(|extension| extension == "toml") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
+    let is_criterion = |path: &PathBuf| {
+        !path.ends_with(section::FILE) && path.extension().is_some_and(|extension| extension == "toml")
+    };
     let first = criteria.len();
-    for path in &paths {
+    for path in paths_in(folder, ABOUT.0, ABOUT.1)?.iter().filter(|path| is_criterion(path)) {
         let criterion = Criterion {
             section: section.clone(),
             ..Criterion::of(path, Source::read(path, ABOUT.0, ABOUT.1)?)?

@@ -4,7 +4,8 @@
 //! Criteria are a folder of files. A file is a [`Criterion`]: templates of scenarios, axes whose product
 //! gives the cases, and conditions that must hold in each case. [`Criterion::cases`] expands a criterion into
 //! scenarios for an algorithm, [`Measured`] has the metrics of a run, [`judge`] compares the metrics with the
-//! conditions, and [`Record`] is the result of a whole evaluation, as JSON and as text.
+//! conditions, and [`Record`] is the result of a whole evaluation, as JSON and as text. [`metric`] evaluates
+//! the paths of numbers and series, [`combinations`] the axes, for figures and tables of papers, too.
 //!
 //! [`evaluation`] runs what the [`Store`] of finished runs does not have, and [`duels`] compares algorithms
 //! in pairs, for `fairpace evaluate`, `fairpace-dev run` and Python. The crate defines no summary of a run:
@@ -56,5 +57,5 @@ pub use record::{
     SCHEMA, Spread,
 };
 pub use section::Section;
-pub use source::{Source, Wrong};
+pub use source::{Source, Wrong, paths_in};
 pub use store::Store;

@@ -1,12 +1,11 @@
 //! A section: a folder of criteria that belong together, such as those for a section of RFC 9743.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use fairpace_scenario::Invalid;
 use serde::{Deserialize, Serialize};
 
-use crate::source::{Source, text, unreadable};
+use crate::source::{Source, paths_in, text};
 
 /// Words for errors of a file of criteria: what the file is, and where such files are.
 pub(crate) const ABOUT: (&str, &str) =
@@ -43,10 +42,7 @@ impl Section {
 
 /// The subfolders of a folder that are sections, in the order of their names.
 pub(crate) fn folders(folder: &Path) -> Result<Vec<PathBuf>, Invalid> {
-    let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, io::Error>>());
-    let entries = entries.map_err(|error| unreadable(folder, ABOUT.0, &error, ABOUT.1))?;
-    let paths = entries.into_iter().map(|entry| entry.path());
-    let mut sections: Vec<PathBuf> = paths.filter(|path| path.join(FILE).is_file()).collect();
-    sections.sort();
+    let mut sections = paths_in(folder, ABOUT.0, ABOUT.1)?;
+    sections.retain(|path| path.join(FILE).is_file());
     Ok(sections)
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fairpace_scenario::{Invalid, Problem};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
@@ -228,6 +228,17 @@ pub(crate) fn suggestion(written: &str, known: &[&str]) -> String {
     let meant = fairpace_cc::nearest(written, known.iter().copied());
     let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
     format!("{meant}Known are {}", known.join(", "))
+}
+
+/// The paths in a folder, sorted; `help` tells where such folders are.
+///
+/// # Errors
+/// Returns an error if the folder cannot be read.
+pub fn paths_in(folder: &Path, about: &'static str, help: &str) -> Result<Vec<PathBuf>, Invalid> {
+    let paths = fs::read_dir(folder).and_then(|all| all.map(|entry| Ok(entry?.path())).collect());
+    let mut paths: Vec<PathBuf> = paths.map_err(|error| unreadable(folder, about, &error, help))?;
+    paths.sort();
+    Ok(paths)
 }
 
 /// The error for a file or folder that cannot be read.

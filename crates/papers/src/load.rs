@@ -1,15 +1,14 @@
 //! Reads `reproduction/`: papers in a fixed order, each with its figures in the order of its `paper.toml`.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use fairpace_experiment::Source;
+use fairpace_experiment::{Source, paths_in};
 use fairpace_scenario::{Invalid, Problem};
 
 use crate::check;
 use crate::figure::{Figure, Paper};
 use crate::runs;
-use crate::sheet::{Sheet, WHERE, parse};
+use crate::sheet::{Sheet, WHERE};
 
 /// The folders of the papers, in the order of their years; the open questions come last.
 pub const PAPERS: [&str; 6] = [
@@ -59,7 +58,7 @@ pub fn papers(root: &Path) -> Result<Vec<Folder>, Invalid> {
 fn folder(root: &Path, id: &str) -> Result<Folder, Invalid> {
     let dir = root.join(id);
     let source = Source::read(&dir.join("paper.toml"), "paper", WHERE)?;
-    let paper: Paper = parse(&source)?;
+    let paper: Paper = source.parse()?;
     let dirs = directories(&dir)?;
     for (number, name) in (1..).zip(&paper.figures) {
         let key = format!("figures.{number}");
@@ -83,7 +82,7 @@ fn folder(root: &Path, id: &str) -> Result<Folder, Invalid> {
 fn sheet(dir: &Path, of: &str, id: &str, paper: &Paper) -> Result<Sheet, Invalid> {
     let dir = dir.join(id);
     let source = Source::read(&dir.join("figure.toml"), "figure", WHERE)?;
-    let mut figure: Figure = parse(&source)?;
+    let mut figure: Figure = source.parse()?;
     runs::expand(&mut figure.runs);
     let stacks = figure.stacks(paper);
     let hosts = paper.hosts.set.clone();
@@ -94,20 +93,8 @@ fn sheet(dir: &Path, of: &str, id: &str, paper: &Paper) -> Result<Sheet, Invalid
 
 /// Names of the subfolders of a folder, sorted, without hidden ones.
 fn directories(dir: &Path) -> Result<Vec<String>, Invalid> {
-    let unreadable = |error: std::io::Error| {
-        let help = "run it at the top of a checkout of Fairpace, or name the folder with --dir";
-        let message = format!("cannot read the folder: {error}");
-        let problem = Problem::of("folder", "file", "", message, help);
-        Invalid { problems: vec![problem.in_file(dir.display().to_string())] }
-    };
-    let mut names = Vec::new();
-    for entry in fs::read_dir(dir).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_dir() && !name.starts_with('.') {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
+    let help = "run it at the top of a checkout of Fairpace, or name the folder with --dir";
+    let folders = paths_in(dir, "folder", help)?.into_iter().filter(|path| path.is_dir());
+    let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok(folders.filter_map(name).filter(|name| !name.starts_with('.')).collect())
 }

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 
 use fairpace_experiment::Source;
-use fairpace_scenario::{Invalid, Problem};
-use serde::de::DeserializeOwned;
 
 use crate::figure::{Figure, Stack};
 
@@ -59,21 +57,3 @@ pub(crate) fn name_on(paper: &str, figure: &str, stacks: &[Stack], stack: &Stack
 /// Help for errors: where the files of papers are.
 pub(crate) const WHERE: &str =
     "a paper has a paper.toml, and a folder with a figure.toml for every figure that it names";
-
-/// Parses a file; an error names its line.
-pub(crate) fn parse<T: DeserializeOwned>(source: &Source) -> Result<T, Invalid> {
-    toml::from_str(&source.text).map_err(|error| {
-        let message = error.message().trim().to_owned();
-        let kind = match message.split('`').next().unwrap_or_default().trim() {
-            "unknown field" => "unknown-key",
-            "missing field" => "missing-key",
-            _ => "syntax",
-        };
-        let span = error.span().unwrap_or(0..0);
-        let written = source.text.get(span.clone()).unwrap_or_default();
-        let key = if kind == "unknown-key" { written } else { "" };
-        let help = "crates/papers/src/figure.rs explains every key";
-        let problem = Problem::of(source.about, kind, key, message, help);
-        Invalid { problems: vec![problem.within(&source.name, &source.text, span)] }
-    })
-}

@@ -24,7 +24,7 @@ use serde::Deserialize;
 
 use crate::figure::{Figure, Measure, RunPlan, Stack};
 use crate::runs;
-use crate::sheet::{Sheet, WHERE, parse};
+use crate::sheet::{Sheet, WHERE};
 
 /// The content of a file of tables.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -132,7 +132,7 @@ impl Tables {
     /// Returns the problems of the file, each with its place.
     pub fn read(path: &Path) -> Result<Self, Invalid> {
         let source = Source::read(path, "tables", WHERE)?;
-        let mut file: File = parse(&source)?;
+        let mut file: File = source.parse()?;
         // what follows is of runs and measures, as of those of a figure
         let source = Source { about: "figure", ..source };
         runs::expand(&mut file.runs);

@@ -9,20 +9,17 @@ pub(crate) mod identity;
 mod tables;
 mod validation;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::signals::Signals;
-use fairpace_experiment::Store;
 use fairpace_experiment::evaluation::Keeping;
+use fairpace_experiment::{Source, Store, paths_in};
 use fairpace_papers::tables::Tables;
 use fairpace_results::Run;
 use fairpace_scenario::{Scenario, Target};
-use serde::de::DeserializeOwned;
 
 use crate::args::RunArgs;
 use crate::marked_page::{MarkedPage, Page};
@@ -139,22 +136,18 @@ fn read(path: &Path) -> Result<Box<dyn Experiment>, Failure> {
     if let Some(figures) = Figures::read(path)? {
         return Ok(Box::new(figures));
     }
-    let text = fs::read_to_string(path).unwrap_or_default(); // `Tables` says what is wrong
-    let keys = toml::from_str::<toml::Table>(&text).unwrap_or_default();
+    let source = Source::read(
+        path,
+        "experiment",
+        "name a file or a folder of experiments, as docs/experiments.md explains them",
+    )?;
+    let keys: toml::Table = source.parse()?;
     let has = |key| keys.contains_key(key);
     Ok(match () {
-        () if has("criteria") => Box::new(parse::<Evaluations>(path, &text, "evaluation.rs")?),
-        () if has("duels") => Box::new(parse::<duels::File>(path, &text, "duels.rs")?),
-        () if has("validation") => Box::new(parse::<validation::File>(path, &text, "validation/mod.rs")?),
+        () if has("criteria") => Box::new(source.parse::<Evaluations>()?),
+        () if has("duels") => Box::new(source.parse::<duels::File>()?),
+        () if has("validation") => Box::new(source.parse::<validation::File>()?),
         () => Box::new(Tables::read(path)?),
-    })
-}
-
-/// Parses a file; an error names the module that explains its keys.
-fn parse<T: DeserializeOwned>(path: &Path, text: &str, module: &str) -> Result<T, Failure> {
-    toml::from_str(text).map_err(|error| {
-        let message = format!("{}: {}", path.display(), error.to_string().trim());
-        Failure::new(Exit::Usage, message, format!("crates/dev/src/run/{module} explains every key"))
     })
 }
 
@@ -170,22 +163,20 @@ fn chosen<'a, T>(all: &'a [T], name: impl Fn(&T) -> &str, names: &[String]) -> R
 }
 
 /// The named files, and the files in the named folders; `what` names the content of the files in errors.
-fn files(named: &[PathBuf], what: &str) -> Result<Vec<PathBuf>, Failure> {
+fn files(named: &[PathBuf], what: &'static str) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in named {
+        let mut inside = match path.is_dir() {
+            true => paths_in(path, what, "name its files")?,
+            false => Vec::new(),
+        };
         let holds_papers =
-            |path: &Path| path.join("paper.toml").is_file() || path.join("figure.toml").is_file();
-        let mut below = path.read_dir().into_iter().flatten().flatten();
-        if !path.is_dir() || holds_papers(path) || below.any(|entry| holds_papers(&entry.path())) {
+            |path: &PathBuf| path.join("paper.toml").is_file() || path.join("figure.toml").is_file();
+        if !path.is_dir() || holds_papers(path) || inside.iter().any(holds_papers) {
             files.push(path.clone());
             continue;
         }
-        let inside =
-            path.read_dir().and_then(|all| all.map(|of| Ok(of?.path())).collect::<io::Result<Vec<_>>>());
-        let mut inside =
-            inside.map_err(|error| Failure::file("cannot read", path, &error, "name its files"))?;
         inside.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        inside.sort();
         if inside.is_empty() {
             let message = format!("there is no {what} in {}", path.display());
             return Err(Failure::new(

@@ -146,11 +146,11 @@ fn wrong_files_are_refused_before_anything_runs() {
         measure(&place, &[])
     };
     with("show = \"counts\"\ncc = [\"rneo\"]").fails(2, "rneo");
-    with("show = \"count\"\ncc = [\"reno\"]").fails(2, "unknown variant `count`");
+    with("show = \"count\"\ncc = [\"reno\"]").fails(2, "there is no show `count`");
     with(&format!("{QUICK}\ncriterion = [\"G9\"]")).fails(2, "there is no criterion `G9`");
     with(&format!("{QUICK}\nwith = [{{ cc = \"reno\", set = [\"alpha\"] }}]")).fails(2, "table t");
     with(&format!("{QUICK}\npaths = 3\ndraw = \"1f\"")).fails(2, "has no random paths");
-    with(&format!("{QUICK}\nseed = 3")).fails(2, "unknown field `seed`");
+    with(&format!("{QUICK}\nseed = 3")).fails(2, "there is no key `seed` here");
     write(&place, QUICK);
     measure(&place, &["--table", "none"]).fails(2, "there is no table `none`");
     place.write("criteria/cheating-receiver.toml", "id = 3\n");

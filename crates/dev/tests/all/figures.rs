@@ -416,7 +416,7 @@ fn ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on() {
 #[test]
 fn wrong_figures_are_reported_with_their_place_before_anything_runs() {
     let cases = [
-        ("title = \"Two flows\"", "tilte = \"Two flows\"", "unknown field `tilte`"),
+        ("title = \"Two flows\"", "tilte = \"Two flows\"", "there is no key `tilte` here"),
         ("seeds = 2", "seeds = 0", "0 seeds"),
         ("scenario = \"small.toml\"", "scenario = \"none.toml\"", "there is no file `none.toml`"),
         ("scenario = \"small.toml\"\n", "", "must have one source"),

@@ -24,5 +24,5 @@ fn errors_come_before_the_first_run() {
     with(&format!("scenarios = [{scenario:?}]\nruns = 0"));
     run(&["run", &file]).fails(2, "expected a nonzero u32");
     with("scenario = []");
-    run(&["run", &file]).fails(2, "unknown field `scenario`");
+    run(&["run", &file]).fails(2, "there is no key `scenario` here");
 }

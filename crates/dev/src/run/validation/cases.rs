@@ -7,12 +7,13 @@ use fairpace_cli_core::batch::{self, Batch};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
 use fairpace_cli_core::progress::Progress;
+use fairpace_experiment::Source;
 use fairpace_results::{Run, Summary};
 use fairpace_scenario::{Cc, CcError, Scenario, Target, Window};
 
 use super::Validation;
 use super::draw::{self, Drawn};
-use crate::run::{Call, files, parse, store};
+use crate::run::{Call, files, store};
 
 /// Random delay of a simulated host's sending, as real hosts have it. Without it CUBIC and Reno would have
 /// equal results with every seed. Values from 1 us to 1 ms give equal results (FIDELITY.md).
@@ -40,9 +41,8 @@ pub(super) fn load(named: &[PathBuf]) -> Result<Vec<Case>, Failure> {
     for path in files(named, "scenario")? {
         let text = fairpace_scenario::read(&path)?;
         if toml::from_str::<toml::Table>(&text).is_ok_and(|table| table.contains_key("draw")) {
-            for Drawn { name, kind, toml } in
-                parse::<draw::File>(&path, &text, "validation/draw.rs")?.draw.flows()
-            {
+            let source = Source { about: "draw", name: path.display().to_string(), text };
+            for Drawn { name, kind, toml } in source.parse::<draw::File>()?.draw.flows() {
                 let kernel = fairpace_scenario::parse(&name, &toml, &[], Target::Testbed)?;
                 cases.push(Case::new(name, Some(kind), kernel)?);
             }
