@@ -2,17 +2,15 @@
 
 use fairpace_experiment::metric::{Numbers, series};
 use fairpace_results::{Estimate, Run};
-use fairpace_scenario::Scenario;
 
 use crate::figure::{Figure, Measure, RunPlan, Take};
-use crate::plan::Case;
 use crate::record::{self, Mean};
 pub use crate::source::Gave;
 
 /// Significant digits of a recorded number: more than its uncertainty allows.
 const DIGITS: usize = 5;
 
-/// The outcome of a [`Case`] that has finished.
+/// The outcome of a planned case that has finished.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Index into [`Figure::runs`].
@@ -21,16 +19,6 @@ pub struct Outcome {
     pub point: usize,
     /// The results of the run.
     pub gave: Gave,
-}
-
-impl Case {
-    /// The outcome of this case. `run` finds the finished run of a scenario.
-    ///
-    /// # Errors
-    /// Returns a message if a run is missing, or if a model refuses its arguments.
-    pub fn outcome(&self, run: impl Fn(&Scenario) -> Option<Run>) -> Result<Outcome, String> {
-        Ok(Outcome { run: self.run, point: self.point, gave: self.source.gave(run)? })
-    }
 }
 
 /// All outcomes of a figure in one place.

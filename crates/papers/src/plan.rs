@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairpace_experiment::Wrong;
+use fairpace_results::Run;
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Invalid, Problem, Random, Scenario, Set, Target};
 use sha2::{Digest, Sha256};
 
 use crate::figure::{Arguments, Figure, Measure, Point, RunPlan, Stack};
+use crate::measure::Outcome;
 use crate::paths;
 use crate::sheet::Sheet;
 use crate::source::Planned;
@@ -78,6 +80,16 @@ impl Plan {
     /// Iterates over all scenarios of the plan, in order.
     pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
         self.cases.iter().flat_map(|case| case.source.runs())
+    }
+
+    /// The outcomes of all cases. `run` finds the finished run of a scenario.
+    ///
+    /// # Errors
+    /// Returns a message if a run is missing, or if a model refuses its arguments.
+    pub fn outcomes(&self, run: impl Fn(&Scenario) -> Option<Run>) -> Result<Vec<Outcome>, String> {
+        let outcome =
+            |case: &Case| Ok(Outcome { run: case.run, point: case.point, gave: case.source.gave(&run)? });
+        self.cases.iter().map(outcome).collect()
     }
 
     /// SHA-256 over everything that the plan runs, in hexadecimal digits.
@@ -339,16 +351,6 @@ fn other<'s>(
         )),
     };
     let arguments: Arguments = pairs.into_iter().map(argument).collect::<Result<_, _>>()?;
-    let models = crate::models::catalog();
-    let Some(model) = models.iter().find(|model| model.name == run.model) else {
-        let known: Vec<&str> = models.iter().map(|model| model.name).collect();
-        let message = format!("there is no model `{}`", run.model);
-        return Err(wrong(message, &format!("they are {}", known.join(", "))));
-    };
-    let known: Vec<&str> = model.arguments.iter().map(|argument| argument.name).collect();
-    if let Some(strange) = arguments.keys().find(|name| !known.contains(&name.as_str())) {
-        let message = format!("the model `{}` has no argument `{strange}`", run.model);
-        return Err(wrong(message, &format!("it has {}", known.join(", "))));
-    }
+    crate::models::checked(&run.model, &arguments).map_err(|error| wrong(error.to_string(), ""))?;
     Ok(Planned::Model((run.model.clone(), arguments)))
 }

@@ -79,8 +79,8 @@ impl Figures {
     fn finish<'a>(&self, work: Work<'a>, args: &RunArgs) -> Result<Finished<'a>, Failure> {
         let Work { sheet, stack, plan } = work;
         let kept = |scenario: &Scenario| store(&self.root, scenario).get(scenario, args.on);
-        let outcomes = plan.cases.iter().map(|case| case.outcome(kept)).collect::<Result<Vec<_>, _>>();
-        let outcomes = outcomes
+        let outcomes = plan
+            .outcomes(kept)
             .map_err(|message| Failure::new(Exit::Internal, format!("{}: {message}", sheet.name()), ""))?;
         let rule = if args.short { Rule::Mean } else { Rule::Interval };
         let measured = results::measured(sheet, stack, args.on, rule, &outcomes, plan.hash(), COMMIT);

@@ -30,6 +30,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use arguments::Error;
+pub(crate) use catalog::checked;
 pub use catalog::evaluate;
 pub use model::{Argument, Model, Quantity, catalog};
 

@@ -16,10 +16,7 @@ use crate::models::model::catalog;
 /// Returns an error if there is no such model or argument, or if an argument is out of its range. The error
 /// names the argument, its range and the nearest known name.
 pub fn evaluate(name: &str, arguments: &BTreeMap<String, f64>) -> Result<Output, Error> {
-    let known = || catalog().iter().map(|model| model.name);
-    let unknown = || Error::unknown("there is no model", name, "known", known().collect());
-    let model = catalog().iter().find(|model| model.name == name).ok_or_else(unknown)?;
-    let arguments = &Checked::new(model, arguments)?;
+    let arguments = &checked(name, arguments)?;
     Ok(match name {
         "level.equilibrium" => level::equilibrium_of(arguments),
         "level.stability" => level::stability_of(arguments),
@@ -31,6 +28,19 @@ pub fn evaluate(name: &str, arguments: &BTreeMap<String, f64>) -> Result<Output,
         "queueing.corrected" => queueing::corrected_form(arguments),
         "queueing.simulation" => queueing::simulation_form(arguments)?,
         "queueing.threshold" => queueing::threshold_form(arguments),
-        _ => return Err(unknown()),
+        _ => return Err(unknown(name)),
     })
+}
+
+/// The arguments of the model of this name, with the defaults of those that are not given.
+///
+/// # Errors
+/// Returns an error if there is no such model or argument, or if an argument is out of its range.
+pub(crate) fn checked(name: &str, arguments: &BTreeMap<String, f64>) -> Result<Checked, Error> {
+    let model = catalog().iter().find(|model| model.name == name).ok_or_else(|| unknown(name))?;
+    Checked::new(model, arguments)
+}
+
+fn unknown(name: &str) -> Error {
+    Error::unknown("there is no model", name, "known", catalog().iter().map(|model| model.name).collect())
 }
