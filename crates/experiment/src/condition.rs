@@ -1,12 +1,14 @@
 //! A condition: what must hold in a case.
 
+use std::convert::Infallible;
+
 use fairpace_scenario::{Flow, Invalid, Scenario, Writes};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::item::Amount;
 use crate::judge::{Bound, Check, Side};
-use crate::measure::{Metric, Of};
+use crate::measure::Metric;
 use crate::metric::is_of;
 use crate::source::{Source, Wrong, text};
 
@@ -51,10 +53,10 @@ impl Condition {
             wrong.add(kind, format!("{at}.{key}").trim_end_matches('.'), message, help);
         };
         let name = metric.name();
-        match (metric.of() == Of::All, of.trim().is_empty()) {
-            (false, true) => add("missing-key", "of", "`of` is missing", "add of = \"...\", a flow's name"),
-            (true, false) => add("impossible", "of", &format!("`{name}` is of all flows"), "leave `of` out"),
-            (false, _) if is_median => {
+        match (metric.is_of_flows(), of.trim().is_empty()) {
+            (true, true) => add("missing-key", "of", "`of` is missing", "add of = \"...\", a flow's name"),
+            (false, false) => add("impossible", "of", &format!("`{name}` is of all flows"), "leave `of` out"),
+            (true, _) if is_median => {
                 add("impossible", "metric", "it is of some flows", "name one of all flows")
             }
             _ => {}
@@ -114,7 +116,7 @@ impl Condition {
         source: &Source,
         at: &str,
     ) -> Result<Check, Invalid> {
-        let Self { name, metric, of, times, .. } = self;
+        let Self { metric, of, .. } = self;
         let case = &scenario.title;
         let number = |amount: &Amount| {
             amount.of(&value).map_err(|name| {
@@ -122,10 +124,34 @@ impl Condition {
                 source.invalid("wrong-type", at, message, "give it numbers only")
             })
         };
-        let times = number(times)?;
         let longest = scenario.flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
-        let part = self.at_most_of_rtt.as_ref().map(number).transpose()?;
-        let of_rtt_ms = part.map_or(f64::INFINITY, |part| part * longest.as_secs_f64() * 1e3);
+        let check = self.with(number, longest.as_secs_f64())?;
+        let named = || scenario.flows.iter().filter(|flow| is_of(&flow.name, of));
+        if metric.is_of_flows() && named().next().is_none() {
+            let message = format!("there is no flow `{of}` in the case `{case}`");
+            return Err(source.invalid("unknown-name", at, message, "name a flow that every template has"));
+        }
+        let has_frames = |flow: &Flow| matches!(flow.traffic.writes, Writes::Frames(_));
+        if metric.is_of_media() && !named().all(has_frames) {
+            let message = format!("`{of}` has no audio or video in the case `{case}`");
+            return Err(source.invalid("impossible", at, message, "name a flow with `media_rate`"));
+        }
+        Ok(check)
+    }
+
+    /// The condition as a check, where the file writes all numbers without names.
+    pub(crate) fn fixed(&self) -> Check {
+        let number = |amount: &Amount| Ok::<_, Infallible>(amount.of(|_| None).unwrap_or(f64::NAN));
+        let Ok(check) = self.with(number, 0.0);
+        check
+    }
+
+    /// The condition with the numbers that `number` gives for its amounts, and the longest RTT.
+    fn with<E>(&self, number: impl Fn(&Amount) -> Result<f64, E>, longest_s: f64) -> Result<Check, E> {
+        let Self { name, metric, of, times, .. } = self;
+        let times = number(times)?;
+        let part = self.at_most_of_rtt.as_ref().map(&number).transpose()?;
+        let of_rtt_ms = part.map_or(f64::INFINITY, |part| part * longest_s * 1e3);
         let mut bounds = Vec::new();
         for (side, bound) in self.bounds() {
             let value = number(bound)?;
@@ -135,28 +161,6 @@ impl Condition {
         if part.is_some() && self.at_most.is_none() {
             bounds.push(Bound { side: Side::AtMost, value: of_rtt_ms * times });
         }
-        let named = || scenario.flows.iter().filter(|flow| is_of(&flow.name, of));
-        if metric.of() != Of::All && named().next().is_none() {
-            let message = format!("there is no flow `{of}` in the case `{case}`");
-            return Err(source.invalid("unknown-name", at, message, "name a flow that every template has"));
-        }
-        let has_frames = |flow: &Flow| matches!(flow.traffic.writes, Writes::Frames(_));
-        if metric.of() == Of::Media && !named().all(has_frames) {
-            let message = format!("`{of}` has no audio or video in the case `{case}`");
-            return Err(source.invalid("impossible", at, message, "name a flow with `media_rate`"));
-        }
         Ok(Check { name: name.clone(), metric: *metric, of: of.clone(), bounds })
-    }
-
-    /// The condition as a check, where the file writes all numbers without names.
-    pub(crate) fn fixed(&self) -> Check {
-        let Self { name, metric, of, .. } = self;
-        let number = |amount: &Amount| amount.of(|_| None).unwrap_or(f64::NAN);
-        let bound = |(side, of): (Side, &Amount)| {
-            let times = if side == Side::AtLeast { 1.0 } else { number(&self.times) };
-            Bound { side, value: number(of) * times }
-        };
-        let bounds = self.bounds().map(bound).collect();
-        Check { name: name.clone(), metric: *metric, of: of.clone(), bounds }
     }
 }

@@ -53,57 +53,33 @@ pub enum Metric {
     Delay95Ms,
 }
 
-/// The flows from which a metric is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Of {
-    All,
-    /// The flows that the condition names.
-    Named,
-    /// The flows that the condition names, which must send audio or video.
-    Media,
-}
-
 impl Metric {
     /// The metrics that are computed in every case.
     pub const ALWAYS: [Self; 6] =
         [Self::Jain, Self::Utilization, Self::QueueMs, Self::Loss, Self::LeastMbps, Self::MostMbps];
 
-    /// Properties of a metric: its name in files and records, its flows, whether a lower value is worse
-    /// (`None`: neither side is), and its number of decimals. A metric with two decimals may be far above 1.
-    const fn row(self) -> (&'static str, Of, Option<bool>, usize) {
+    /// Properties of a metric: its name in files and records; the path of its number, or of what it is
+    /// computed from, among the [`Numbers`] of a run, in which `{of}` stands for flows; whether a lower value
+    /// is worse (`None`: neither side is); and its number of decimals. A metric with two decimals may be far
+    /// above 1.
+    const fn row(self) -> (&'static str, &'static str, Option<bool>, usize) {
         match self {
-            Self::Jain => ("jain", Of::All, Some(true), 3),
-            Self::Utilization => ("utilization", Of::All, Some(true), 3),
-            Self::OfAvailable => ("of_available", Of::All, Some(true), 3),
-            Self::QueueMs => ("queue_ms", Of::All, Some(false), 2),
-            Self::Queue95Ms => ("queue_95_ms", Of::All, Some(false), 2),
-            Self::Loss => ("loss", Of::All, Some(false), 4),
-            Self::LeastMbps => ("least_mbps", Of::All, Some(true), 2),
-            Self::MostMbps => ("most_mbps", Of::All, None, 2),
-            Self::LeastOfMean => ("least_of_mean", Of::All, Some(true), 3),
-            Self::Share => ("share", Of::Named, None, 3),
-            Self::Gain => ("gain", Of::Named, Some(false), 3),
-            Self::Mbps => ("mbps", Of::Named, None, 2),
-            Self::SentPerRtt => ("sent_per_rtt", Of::Named, None, 2),
-            Self::Slowdown => ("slowdown", Of::Named, Some(false), 2),
-            Self::LateFrames => ("late_frames", Of::Media, Some(false), 4),
-            Self::Delay95Ms => ("delay_95_ms", Of::Media, Some(false), 2),
-        }
-    }
-
-    /// Path of the metric, where it is a number of a run; `{of}` stands for the flows. The others are
-    /// computed from several numbers.
-    const fn path(self) -> &'static str {
-        match self {
-            Self::QueueMs => "link.1.queue_delay_mean_ms",
-            Self::Queue95Ms => "link.1.queue_delay_p95_ms",
-            Self::Loss => "link.1.loss_rate",
-            Self::Mbps => "flow.{of}.goodput_mbps",
-            Self::SentPerRtt => "flow.{of}.sent_per_rtt",
-            Self::Slowdown => "flow.{of}.slowdown",
-            Self::LateFrames => "flow.{of}.media.late_or_lost",
-            Self::Delay95Ms => "flow.{of}.media.delay_p95_ms",
-            _ => self.name(),
+            Self::Jain => ("jain", "jain", Some(true), 3),
+            Self::Utilization => ("utilization", "", Some(true), 3),
+            Self::OfAvailable => ("of_available", "", Some(true), 3),
+            Self::QueueMs => ("queue_ms", "link.1.queue_delay_mean_ms", Some(false), 2),
+            Self::Queue95Ms => ("queue_95_ms", "link.1.queue_delay_p95_ms", Some(false), 2),
+            Self::Loss => ("loss", "link.1.loss_rate", Some(false), 4),
+            Self::LeastMbps => ("least_mbps", "least_mbps", Some(true), 2),
+            Self::MostMbps => ("most_mbps", "most_mbps", None, 2),
+            Self::LeastOfMean => ("least_of_mean", "least_of_mean", Some(true), 3),
+            Self::Share => ("share", "flow.{of}.goodput_mbps", None, 3),
+            Self::Gain => ("gain", "flow.{of}.goodput_mbps", Some(false), 3),
+            Self::Mbps => ("mbps", "flow.{of}.goodput_mbps", None, 2),
+            Self::SentPerRtt => ("sent_per_rtt", "flow.{of}.sent_per_rtt", None, 2),
+            Self::Slowdown => ("slowdown", "flow.{of}.slowdown", Some(false), 2),
+            Self::LateFrames => ("late_frames", "flow.{of}.media.late_or_lost", Some(false), 4),
+            Self::Delay95Ms => ("delay_95_ms", "flow.{of}.media.delay_p95_ms", Some(false), 2),
         }
     }
 
@@ -113,9 +89,14 @@ impl Metric {
         self.row().0
     }
 
-    /// The flows from which the metric is computed.
-    pub(crate) const fn of(self) -> Of {
-        self.row().1
+    /// Whether the metric is of flows that a condition names, and not of the whole run.
+    pub(crate) fn is_of_flows(self) -> bool {
+        self.row().1.contains("{of}")
+    }
+
+    /// Whether the metric is of flows that send audio or video.
+    pub(crate) fn is_of_media(self) -> bool {
+        self.row().1.contains(".media.")
     }
 
     /// Whether a lower value is worse; `None` if neither side is worse.
@@ -173,7 +154,7 @@ impl Measured {
                     Metric::LeastOfMean => f64::NAN,
                     _ => 0.0,
                 };
-                self.numbers.get(&metric.path().replace("{of}", of)).unwrap_or(without)
+                self.numbers.get(&metric.row().1.replace("{of}", of)).unwrap_or(without)
             }
         }
     }

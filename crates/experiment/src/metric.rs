@@ -97,11 +97,11 @@ enum Part {
 }
 
 fn combined(what: &str, values: &[f64]) -> Option<f64> {
-    let sum: f64 = values.iter().sum();
     match what {
         _ if WORST.contains(&what) => values.iter().copied().reduce(f64::max),
-        _ if is_in(ADDED, what) || what.starts_with("backlog_") => (!values.is_empty()).then_some(sum),
-        _ => (!values.is_empty()).then(|| sum / values.len() as f64),
+        _ if values.is_empty() => None,
+        _ if is_in(ADDED, what) || what.starts_with("backlog_") => Some(values.iter().sum()),
+        _ => Some(mean(values)),
     }
 }
 

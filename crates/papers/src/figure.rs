@@ -148,7 +148,8 @@ fn one() -> u32 {
 ///   `flow.short.retransmits`, `link.bottleneck.queue_delay_mean_ms`, `link.bottleneck.utilization`,
 ///   `link.bottleneck.backlog_share.short`, ... ; `flow.*.goodput_mbps` is the sum over all flows,
 ///   `flow.cc=cubic.goodput_mbps` over the flows of one algorithm; beside what was measured the number of
-///   `flows`, the `packets` delivered and `link.bottleneck.rate_mbps`;
+///   `flows`, the `packets` delivered, `link.bottleneck.rate_mbps`, `flow.short.slowdown` and
+///   `flow.short.sent_per_rtt`;
 /// * of the series, with `take`: `flow.short.goodput_mbps`, `flow.short.cwnd_pkts`,
 ///   `link.bottleneck.queue_delay_ms`, ..., `link.bottleneck.backlog_kb.short` (a flow's part of a queue),
 ///   `flow.short.delivered_kb` (its goodput, summed up), `flow.short.probe_alpha` (how far its pacing gain is

@@ -6,8 +6,8 @@
 //! The runs of a figure give a [`record`]: the numbers of its checks. REPRODUCTION.md ([`front`]), a [`page`]
 //! for each paper and the [`gallery`] are generated from figures and records.
 //!
-//! This crate computes no metric: numbers come from `fairpace-results` (runs) and [`models`] (equations). It
-//! does not run scenarios: `fairpace-dev run` does.
+//! This crate computes no metric: numbers come from `fairpace-experiment` (runs) and [`models`] (equations).
+//! It does not run scenarios: `fairpace-dev run` does.
 
 #![forbid(unsafe_code)]
 

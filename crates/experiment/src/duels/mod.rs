@@ -14,6 +14,8 @@ use fairpace_scenario::quantity::{parse_time, show_time};
 use fairpace_cli_core::args::from_one_to;
 use fairpace_cli_core::failure::{Exit, Failure};
 
+use crate::evaluation::check_sets;
+
 pub use plan::Plan;
 pub use record::{AlgorithmSettings, Buffer, Duel, Record, SCHEMA};
 
@@ -68,11 +70,7 @@ impl Duels {
             let help = "each algorithm meets itself without being named twice";
             return Err(Failure::new(Exit::Usage, format!("--cc names {twice} twice"), help));
         }
-        let others = |set: &&Set| set.algorithm().is_some_and(|of| !names.iter().any(|name| name == of));
-        if let Some(other) = self.sets.iter().find(others).and_then(Set::algorithm) {
-            let message = format!("--set changes a parameter of `{other}`, which does not take part");
-            return Err(Failure::new(Exit::Usage, message, format!("--cc names {}", names.join(", "))));
-        }
+        check_sets(&self.sets, &names.iter().map(String::as_str).collect::<Vec<_>>(), &[])?;
         Ok(names)
     }
 

@@ -119,7 +119,9 @@ impl Evaluation<'_> {
     /// wrong, or if no case is left.
     pub fn plan(&self) -> Result<Works, Failure> {
         let Self { args, criteria, subjects, .. } = self;
-        check_sets(&args.sets, subjects, criteria)?;
+        let rivals: Vec<String> = criteria.iter().flat_map(|criterion| criterion.rivals()).collect();
+        let names: Vec<&str> = subjects.iter().map(|subject| subject.cc.as_str()).collect();
+        check_sets(&args.sets, &names, &rivals)?;
         let most = criteria.iter().map(|criterion| seeds(args, criterion)).max().unwrap_or(1);
         check_seeds(args.seed, most)?;
         let on_kernel = self.on == Target::Testbed;
@@ -149,7 +151,8 @@ impl Evaluation<'_> {
             }
         }
         if works.scenarios().is_empty() {
-            return Err(no_case(&args.matching));
+            let message = format!("no case has a name with `{}` in it", args.matching);
+            return Err(Failure::new(Exit::Usage, message, "names are as in `10mbit 10/50ms 1bdp`"));
         }
         Ok(works)
     }
@@ -232,13 +235,6 @@ impl Evaluation<'_> {
         words.extend(args.sets.iter().map(|set| format!("--set {set}")));
         words.join(" ")
     }
-}
-
-/// The error that no case has this text in its name.
-#[must_use]
-pub fn no_case(matching: &str) -> Failure {
-    let message = format!("no case has a name with `{matching}` in it");
-    Failure::new(Exit::Usage, message, "names are as in `10mbit 10/50ms 1bdp`")
 }
 
 fn seeds(args: &EvaluationArgs, criterion: &Criterion) -> u32 {
@@ -338,17 +334,14 @@ fn check_seeds(first: u64, seeds: u32) -> Result<(), Failure> {
     }
 }
 
-/// Checks that each changed parameter is of an algorithm that takes part in a case.
-fn check_sets(sets: &[Set], subjects: &[Subject], criteria: &[&Criterion]) -> Result<(), Failure> {
-    let rivals: Vec<String> = criteria.iter().flat_map(|criterion| criterion.rivals()).collect();
-    let names = || subjects.iter().map(|subject| subject.cc.as_str());
-    for set in sets {
-        let takes_part = |of: &&str| names().chain(rivals.iter().map(String::as_str)).any(|cc| cc == *of);
-        if let Some(other) = set.algorithm().filter(|of| !takes_part(of)) {
+/// Checks that each changed parameter is of one of the algorithms that the user names, or of a rival.
+pub(crate) fn check_sets(sets: &[Set], names: &[&str], rivals: &[String]) -> Result<(), Failure> {
+    let takes_part = |of: &str| names.contains(&of) || rivals.iter().any(|rival| rival == of);
+    match sets.iter().filter_map(Set::algorithm).find(|of| !takes_part(of)) {
+        None => Ok(()),
+        Some(other) => {
             let message = format!("--set changes a parameter of `{other}`, which does not take part");
-            let help = format!("those that do: {}", names().collect::<Vec<_>>().join(", "));
-            return Err(Failure::new(Exit::Usage, message, help));
+            Err(Failure::new(Exit::Usage, message, format!("those that do: {}", names.join(", "))))
         }
     }
-    Ok(())
 }
