@@ -60,6 +60,6 @@ mod wire;
 pub use config::{Ecn, ReceiverConfig, Sending, Window};
 pub use control::Control;
 pub use receiver::Receiver;
-pub use sender::{Sender, SenderStats};
+pub use sender::{Sender, SenderInfo, SenderStats};
 pub use time::Nanos;
 pub use wire::{Ack, AckWire, Block, EcnField, HEADER_BYTES, MSS_BYTES, SYN_BYTES, Segment, Wire};

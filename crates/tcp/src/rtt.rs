@@ -97,6 +97,11 @@ impl Rtt {
         self.srtt_8us >> 3
     }
 
+    /// The mean deviation of the RTT.
+    pub(crate) fn deviation_us(&self) -> u64 {
+        self.mdev_4us >> 2
+    }
+
     pub(crate) fn rto_us(&self) -> u64 {
         self.rto_us
     }

@@ -13,6 +13,7 @@ mod dup_acks;
 mod ecn;
 mod fast_path;
 mod handshake;
+mod info;
 mod recovery;
 mod state;
 mod timers;
@@ -31,6 +32,7 @@ use crate::scoreboard::Scoreboard;
 use crate::time::{Nanos, US};
 use crate::wire::{Ack, Wire};
 use handshake::Handshake;
+pub use info::SenderInfo;
 use state::{AckCounts, CwndUse, EcnState, Recovery, RecoveryAction, Timer};
 
 /// Counts of a sender since the start of the connection.
