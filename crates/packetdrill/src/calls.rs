@@ -50,7 +50,9 @@ enum Done {
     Value(i64),
     Error(&'static str),
     /// It waits for the handshake, or for data; the value comes later.
-    Waits { for_data: bool },
+    Waits {
+        for_data: bool,
+    },
 }
 
 impl Run<'_> {
@@ -58,6 +60,9 @@ impl Run<'_> {
         if let Some(blocked) = &self.blocked {
             let message = format!("{} still waits when {} is called", blocked.name, call.name);
             return Err(self.fail(span, message, "the handshake or the data for it has not come"));
+        }
+        if call.errno.as_deref() == Some("EFAULT") {
+            return Err(self.refuse(span, "memory of the application, and so no bad address"));
         }
         let done = self.performed(call, span)?;
         let (value, errno) = match done {
@@ -130,7 +135,11 @@ impl Run<'_> {
 
     fn fd(&mut self, fd: i64, span: &Span) -> Result<&mut Fd, End> {
         if !self.fds.contains_key(&fd) {
-            return Err(self.fail(span, format!("there is no file descriptor {fd}"), "open it with socket()"));
+            return Err(self.fail(
+                span,
+                format!("there is no file descriptor {fd}"),
+                "open it with socket()",
+            ));
         }
         Ok(self.fds.entry(fd).or_insert(Fd { is_listener: false, nonblocking: false }))
     }
@@ -196,7 +205,8 @@ impl Run<'_> {
     }
 
     fn read(&mut self, call: &Call, fd: i64, span: &Span) -> Result<Done, End> {
-        let nonblocking = self.fd(fd, span)?.nonblocking || call.args.iter().any(|a| a.has_word("MSG_DONTWAIT"));
+        let nonblocking =
+            self.fd(fd, span)?.nonblocking || call.args.iter().any(|a| a.has_word("MSG_DONTWAIT"));
         let most = call.args.get(2).and_then(Arg::int).unwrap_or(0).max(0) as u64;
         let bytes = self.readable().min(most);
         if bytes == 0 && self.end.stage == Stage::Reset {

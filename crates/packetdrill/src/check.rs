@@ -15,8 +15,20 @@ const TOLERANCE_PERCENT: f64 = 12.5;
 
 /// Options that say how packetdrill itself runs.
 const WITHOUT_EFFECT: &[&str] = &[
-    "bind_port", "connect_port", "debug", "gateway_ip", "init_scripts", "ip_version", "is_anyip", "local_ip",
-    "mss", "netmask_ip", "remote_ip", "send_omit_free", "speed", "verbose",
+    "bind_port",
+    "connect_port",
+    "debug",
+    "gateway_ip",
+    "init_scripts",
+    "ip_version",
+    "is_anyip",
+    "local_ip",
+    "mss",
+    "netmask_ip",
+    "remote_ip",
+    "send_omit_free",
+    "speed",
+    "verbose",
 ];
 
 /// How exactly a script is judged.

@@ -37,8 +37,21 @@ pub(crate) struct Sent {
     pub(crate) ack: Option<u64>,
     pub(crate) ecn: EcnField,
     pub(crate) options: Vec<TcpOption>,
-    /// True if data that the application has written follows.
-    pub(crate) more: bool,
+    /// True if the PSH flag is not compared: Linux's depends on how data lies in its buffers. It pushes in the
+    /// middle of a write when half of the largest window is written (forced_push), and a retransmission keeps
+    /// or loses the flag with the cuts that SACKs have made.
+    pub(crate) any_push: AnyPush,
+}
+
+/// Whether a PSH is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AnyPush {
+    /// It is.
+    No,
+    /// The stack may send none where the script expects one: data that was written follows.
+    Missing,
+    /// It is not: a retransmission.
+    Yes,
 }
 
 /// Times and counts that `tcp_info` has beside those of the sender.
@@ -98,6 +111,10 @@ pub(crate) struct Endpoint {
     pub(crate) out: VecDeque<Sent>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) acks: Vec<(Nanos, Ack)>,
+    /// Number of packets sent for the first time.
+    sent_pkts: u64,
+    /// Bytes of a write that are less than a packet.
+    part: u64,
     /// The last ACK number sent, and the ECE of the last ACK.
     last_ack: u64,
     ece: bool,
@@ -125,6 +142,8 @@ impl Endpoint {
             out: VecDeque::new(),
             segments: Vec::new(),
             acks: Vec::new(),
+            sent_pkts: 0,
+            part: 0,
             last_ack: 0,
             ece: false,
             window: Window::default(),
@@ -161,6 +180,7 @@ impl Endpoint {
             let next = sender.min(receiver).max(self.now);
             if next > to {
                 self.now = self.now.max(to);
+                self.note_limits();
                 return self.check_timers();
             }
             self.now = next;
@@ -212,6 +232,10 @@ impl Endpoint {
             self.take_segment(&segment);
         }
         self.note_limits();
+        if self.would_send_part() {
+            let (part, mss) = (self.part, self.agreed.mss);
+            return Err(format!("half segments: {part} bytes at the end of a write, with an MSS of {mss}"));
+        }
         if self.window.exceeded { Err("a window that shrinks".to_owned()) } else { Ok(()) }
     }
 
@@ -267,9 +291,14 @@ impl Endpoint {
         self.window.exceeded |= segment.seq >= self.window.end;
         let place = (self.byte(segment.seq), u64::from(self.agreed.mss));
         self.send(at, flags, place, ack, Vec::new());
-        let more = segment.seq + 1 < self.sender.info().written;
+        let any_push = match (segment.seq < self.sent_pkts, segment.seq + 1 < self.sender.info().written) {
+            (true, _) => AnyPush::Yes,
+            (false, true) => AnyPush::Missing,
+            (false, false) => AnyPush::No,
+        };
+        self.sent_pkts = self.sent_pkts.max(segment.seq + 1);
         if let Some(sent) = self.out.back_mut() {
-            (sent.ecn, sent.more) = (segment.ecn, more);
+            (sent.ecn, sent.any_push) = (segment.ecn, any_push);
         }
         self.clocks.data_sent = at;
     }
@@ -294,23 +323,33 @@ impl Endpoint {
         }
         self.last_ack = ack.unwrap_or(self.last_ack);
         let ecn = EcnField::NotEct;
-        self.out.push_back(Sent { at, flags, seq, len, ack, ecn, options, more: false });
+        self.out.push_back(Sent { at, flags, seq, len, ack, ecn, options, any_push: AnyPush::No });
     }
 
-    /// Takes `bytes` that the application writes.
+    /// Takes `bytes` that the application writes. What is less than a packet waits.
     ///
     /// # Errors
-    /// Returns half segments.
+    /// Returns half segments, when one would leave.
     pub(crate) fn write(&mut self, bytes: u64) -> Result<(), Refusal> {
-        let mss = u64::from(self.agreed.mss);
-        if bytes % mss != 0 {
-            return Err(format!("half segments: {bytes} bytes are no multiple of the MSS of {mss}"));
-        }
         if self.fins.sent.is_some() {
             return Err("data after a FIN".to_owned());
         }
-        self.sender.write(self.now, bytes / mss, &mut self.segments);
+        let mss = u64::from(self.agreed.mss);
+        let (pkts, part) = ((self.part + bytes) / mss, (self.part + bytes) % mss);
+        self.part = part;
+        match part {
+            0 => self.sender.write(self.now, pkts, &mut self.segments),
+            _ => self.sender.write_with_part(self.now, pkts, &mut self.segments),
+        }
         self.collect(false)
+    }
+
+    /// True if Linux would send the part of a packet that waits (tcp_write_xmit).
+    fn would_send_part(&self) -> bool {
+        let info = self.sender.info();
+        let has_room =
+            self.sender.inflight_pkts() < self.sender.cwnd_pkts() && info.snd_nxt < self.window.end;
+        self.part > 0 && info.snd_nxt == info.written && has_room
     }
 
     /// Closes an idle connection: a FIN leaves.
@@ -318,10 +357,13 @@ impl Endpoint {
     /// # Errors
     /// Returns a close with data in flight or not sent.
     pub(crate) fn close(&mut self) -> Result<(), Refusal> {
+        if matches!(self.stage, Stage::SynSent | Stage::SynReceived) {
+            return Err("close before the end of the handshake".to_owned());
+        }
         if self.stage != Stage::Established || self.fins.sent.is_some() {
             return Ok(());
         }
-        if !self.sender.is_idle() {
+        if !self.sender.is_idle() || self.part > 0 {
             return Err("close before all data is acknowledged".to_owned());
         }
         let (seq, ack) = (self.snd_nxt(), Some(self.rcv_nxt()));

@@ -252,10 +252,14 @@ mod tests {
     #[test]
     fn assertions_give_their_text_and_message() {
         assert_eq!(outcome("assert 9 <= tcpi_snd_cwnd <= 10, tcpi_snd_cwnd").unwrap(), [""; 0]);
-        let failed = outcome("cwnd = 8; cwnd += 1 # nine\nassert tcpi_snd_cwnd == cwnd, 'cwnd=%d' % tcpi_snd_cwnd");
+        let failed =
+            outcome("cwnd = 8; cwnd += 1 # nine\nassert tcpi_snd_cwnd == cwnd, 'cwnd=%d' % tcpi_snd_cwnd");
         let text = "tcpi_snd_cwnd == cwnd".to_owned();
         assert_eq!(failed, Err(Stop::Asserted(text, Some("cwnd=10".to_owned()))));
-        assert_eq!(outcome("assert (tcpi_snd_cwnd & 2) != 0 and tcpi_snd_cwnd,\\\n 1;\\\n").unwrap(), [""; 0]);
+        assert_eq!(
+            outcome("assert (tcpi_snd_cwnd & 2) != 0 and tcpi_snd_cwnd,\\\n 1;\\\n").unwrap(),
+            [""; 0]
+        );
     }
 
     #[test]

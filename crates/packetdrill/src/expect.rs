@@ -3,7 +3,7 @@
 
 use fairpace_tcp::{EcnField, Nanos};
 
-use crate::endpoint::Sent;
+use crate::endpoint::{AnyPush, Sent};
 use crate::run::{End, Run, seconds};
 use crate::script::{Event, Packet, Span, TcpOption, When};
 use crate::segment::ecn_field;
@@ -177,9 +177,11 @@ fn joined(sent: Sent, next: &Sent) -> Sent {
 
 fn flags_agree(packet: &Packet, sent: &Sent) -> bool {
     let have = |flag: char| sent.flags.contains(flag);
-    // Linux pushes in the middle of a write, too, when half of the largest window is written; where depends on
-    // how the write was copied (forced_push)
-    let push = packet.has('P') == have('P') || (packet.has('P') && sent.more);
+    let push = match sent.any_push {
+        AnyPush::No => packet.has('P') == have('P'),
+        AnyPush::Missing => packet.has('P') || !have('P'),
+        AnyPush::Yes => true,
+    };
     push && ['S', 'F', 'R', 'E', 'W', 'A', 'U', '.'].iter().all(|flag| packet.has(*flag) == have(*flag))
 }
 

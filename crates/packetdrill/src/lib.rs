@@ -9,8 +9,8 @@
 //! It is not packetdrill: it sends nothing to a kernel, and it is no TCP. The sender and the receiver are
 //! those of `fairpace-tcp`, which count in packets of one MSS; this crate adds only what lies around them: the
 //! roles of client and server, bytes, options, and the FIN of an idle connection. Not compared are the window
-//! that the stack announces, the order of NOP options, timestamps without `--tcp_ts_tick_usecs`, and a PSH
-//! that the script expects in the middle of what was written.
+//! that the stack announces, NOP options, timestamps without `--tcp_ts_tick_usecs`, the PSH of retransmissions,
+//! and a PSH that the script expects in the middle of what was written.
 //!
 //! - `parse.rs`, `script.rs`: the grammar; `python.rs`, `evaluate.rs`: the Python
 //! - `check.rs`: what is refused before a script runs; `setup.rs`: shell commands

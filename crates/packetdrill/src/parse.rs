@@ -35,8 +35,12 @@ impl Script {
                 Some(what) => format!("this is no {what}"),
                 None => "this is no event of a script".to_owned(),
             };
-            problem("syntax", message, "an event is a time and a packet, a system call, `command` or %{ code }%")
-                .within(file, text, at..at + text[at..].chars().next().map_or(0, char::len_utf8))
+            problem(
+                "syntax",
+                message,
+                "an event is a time and a packet, a system call, `command` or %{ code }%",
+            )
+            .within(file, text, at..at + text[at..].chars().next().map_or(0, char::len_utf8))
         })?;
         Ok(Script { file: file.to_owned(), text: text.to_owned(), flags, events })
     }
@@ -165,8 +169,8 @@ fn command(input: &mut Input<'_>) -> ModalResult<Action> {
 
 fn code(input: &mut Input<'_>) -> ModalResult<Action> {
     let inside = take_until(0.., "}%").with_span();
-    let (text, span) = delimited("%{", cut_err(inside).context(expected("end of the code, }%")), "}%")
-        .parse_next(input)?;
+    let (text, span) =
+        delimited("%{", cut_err(inside).context(expected("end of the code, }%")), "}%").parse_next(input)?;
     Ok(Action::Code(text.to_owned(), span.start))
 }
 
@@ -180,9 +184,7 @@ fn packet(input: &mut Input<'_>) -> ModalResult<Action> {
     cut_err(tcp_packet(inbound)).map(Action::Packet).parse_next(input)
 }
 
-fn tcp_packet<'a>(
-    inbound: bool,
-) -> impl Parser<Input<'a>, Packet, winnow::error::ErrMode<ContextError>> {
+fn tcp_packet<'a>(inbound: bool) -> impl Parser<Input<'a>, Packet, winnow::error::ErrMode<ContextError>> {
     move |input: &mut Input<'a>| {
         let bracket = delimited('[', take_till(0.., [']', '\n']), ']');
         let ip: Vec<&str> = repeat(0.., token(bracket)).parse_next(input)?;
@@ -227,9 +229,7 @@ fn tcp_option(input: &mut Input<'_>) -> ModalResult<TcpOption> {
         "sackOK" => Ok(TcpOption::SackOk),
         "mss" => token(number).map(TcpOption::Mss).parse_next(input),
         "wscale" => token(number).map(TcpOption::Wscale).parse_next(input),
-        "TS" => {
-            cut_err(timestamp).map(|(val, ecr)| TcpOption::Timestamp { val, ecr }).parse_next(input)
-        }
+        "TS" => cut_err(timestamp).map(|(val, ecr)| TcpOption::Timestamp { val, ecr }).parse_next(input),
         "sack" => cut_err(repeat(1.., token(block))).map(TcpOption::Sack).parse_next(input),
         other => {
             let rest = take_till(0.., [',', '>', '\n']).parse_next(input)?;

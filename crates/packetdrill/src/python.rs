@@ -87,11 +87,7 @@ impl fmt::Display for Value {
 }
 
 /// Performs a block. `known` gives the values of the connection.
-pub(crate) fn run(
-    code: &str,
-    scope: &mut Scope,
-    known: &mut Known<'_>,
-) -> Result<(), Stop> {
+pub(crate) fn run(code: &str, scope: &mut Scope, known: &mut Known<'_>) -> Result<(), Stop> {
     read(code)?.into_iter().try_for_each(|statement| scope.perform(statement, known))
 }
 
@@ -163,9 +159,11 @@ fn expr<'a>(depth: u32) -> impl Parser<Input<'a>, Expr, Error> {
             return fail.context(expected("expression that is nested so deeply")).parse_next(input);
         }
         let then = logic(input, depth, "or")?;
-        let condition = opt(preceded(token(keyword("if")), cut_err(token(any_logic(depth))))).parse_next(input)?;
+        let condition =
+            opt(preceded(token(keyword("if")), cut_err(token(any_logic(depth))))).parse_next(input)?;
         let Some(condition) = condition else { return Ok(then) };
-        let otherwise = cut_err(preceded(token(keyword("else")), token(expr(depth + 1)))).parse_next(input)?;
+        let otherwise =
+            cut_err(preceded(token(keyword("else")), token(expr(depth + 1)))).parse_next(input)?;
         Ok(Expr::If(Box::new([condition, then, otherwise])))
     }
 }
@@ -254,12 +252,13 @@ fn atom(input: &mut Input<'_>, depth: u32) -> ModalResult<Expr> {
     let int = dec_uint.map(|n: u64| Value::Int(n.into()));
     let value = alt((text, float, hex, int)).map(Expr::Value);
     let items = (separated(0.., token(expr(depth + 1)), token(',')), opt(token(',')));
-    let tuple = delimited('(', items, token(')')).map(|(mut items, comma): (Vec<Expr>, Option<char>)| {
-        match (items.len(), comma) {
-            (1, None) => items.remove(0),
-            _ => Expr::Tuple(items),
-        }
-    });
+    let tuple =
+        delimited('(', items, token(')')).map(|(mut items, comma): (Vec<Expr>, Option<char>)| {
+            match (items.len(), comma) {
+                (1, None) => items.remove(0),
+                _ => Expr::Tuple(items),
+            }
+        });
     let arguments = delimited('(', separated(0.., token(expr(depth + 1)), token(',')), token(')'));
     let named = (word, opt(token(arguments))).map(|(name, arguments)| match arguments {
         Some(arguments) => Expr::Call(name.to_owned(), arguments),

@@ -93,7 +93,10 @@ pub(crate) enum TcpOption {
     Mss(u32),
     SackOk,
     Wscale(u32),
-    Timestamp { val: u32, ecr: u32 },
+    Timestamp {
+        val: u32,
+        ecr: u32,
+    },
     Sack(Vec<(u32, u32)>),
     /// An option that the stack has not: its first word.
     Other(String),

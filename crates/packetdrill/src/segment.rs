@@ -49,6 +49,13 @@ impl Endpoint {
         if packet.has('U') || packet.urg {
             return Err("urgent data".to_owned());
         }
+        if !packet.has('.') {
+            return Ok(()); // dropped (Linux: tcp_rcv_established)
+        }
+        let is_over = self.fins.acknowledged && self.fins.received;
+        if is_over || (self.fins.sent.is_some() && packet.len > 0) {
+            return Err("a packet for a socket that is closed".to_owned());
+        }
         if packet.len > 0 {
             self.on_data(packet)?;
         }

@@ -94,12 +94,14 @@ impl Setup {
     }
 
     fn line(&mut self, line: &str) -> Result<(), String> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let program = words[0].rsplit('/').next().unwrap_or("");
-        match (program, &words[1..]) {
+        let words = words(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let [program, rest @ ..] = words.as_slice() else { return Ok(()) };
+        match (program.rsplit('/').next().unwrap_or(""), rest) {
             (DEFAULTS, []) => self.suite_defaults(),
             ("set_sysctls.py" | "sysctl", settings) => {
-                let settings = settings.iter().filter(|word| !word.starts_with('-'));
+                let is_setting = |word: &&&str| !word.starts_with('-') && !word.contains('>');
+                let settings = settings.iter().take_while(|word| **word != ">").filter(is_setting);
                 settings.into_iter().try_for_each(|setting| self.assignment(setting))
             }
             ("echo", [value, ">", path]) => self.file(path, value),
@@ -132,7 +134,6 @@ impl Setup {
         let Some((name, value)) = setting.split_once('=') else {
             return Err(format!("the sysctl `{setting}` without a value"));
         };
-        let value = value.trim_matches(['"', '\'']);
         let name = name.trim_start_matches("/proc/sys/").replace('/', ".");
         match name.strip_prefix("net.ipv4.") {
             Some(name) => self.sysctl(name, value),
@@ -236,6 +237,21 @@ impl Setup {
     }
 }
 
+/// The words of a line; quotation marks keep blanks.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut quote) = (vec![String::new()], None);
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(mark), c) if c == mark => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, c) if c.is_whitespace() => words.push(String::new()),
+            (_, c) => words.last_mut().expect("there is a first word").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,7 +262,7 @@ mod tests {
         let lines = "../common/defaults.sh\n# a remark\nsysctl -q net.ipv4.tcp_ecn=1  # on\n\
                      ../common/set_sysctls.py /proc/sys/net/ipv4/tcp_min_tso_segs=4 \\\n \
                      /proc/sys/net/ipv4/tcp_early_retrans=0\ntc qdisc replace dev tun0 root fq\n\
-                     sysctl -e -q net/ipv4/tcp_wmem=\"4096\" net.ipv4.tcp_congestion_control=bbr\n\
+                     sysctl -e -q net/ipv4/tcp_wmem=\"4096 1 2\" net.ipv4.tcp_congestion_control=bbr\n\
                      ip route change 1.2.3.0/24 dev tun0 initcwnd 20 rto_min 5ms\n/tmp/sysctl_restore_${PPID}.sh";
         setup.command(lines).unwrap();
         assert_eq!((setup.ecn, setup.min_tso_segs, setup.sending.pacing), (1, Some(4), Some(true)));
@@ -272,6 +288,9 @@ mod tests {
     fn hystart_is_set_by_the_bits_of_linux() {
         let mut setup = Setup::new();
         setup.command("echo 2 > /sys/module/tcp_cubic/parameters/hystart_detect").unwrap();
-        assert_eq!((setup.params.get("hystart_ack_train"), setup.params.get("hystart_delay")), (Some(0), Some(1)));
+        assert_eq!(
+            (setup.params.get("hystart_ack_train"), setup.params.get("hystart_delay")),
+            (Some(0), Some(1))
+        );
     }
 }

@@ -89,8 +89,11 @@ impl Agreed {
             ecn: if self.ecn { Ecn::Classic } else { Ecn::Off },
             ..setup.sending
         };
-        let mut params =
-            TunedParams { params: setup.params.clone(), min_burst_pkts: setup.min_tso_segs, held_below: None };
+        let mut params = TunedParams {
+            params: setup.params.clone(),
+            min_burst_pkts: setup.min_tso_segs,
+            held_below: None,
+        };
         match mutant {
             Some(Mutant::NoPrr) => sending.prr = false,
             Some(Mutant::NoLimitedTransmit) => params.held_below = Some(u32::from(!self.sack)),
