@@ -111,6 +111,8 @@ pub(crate) struct Endpoint {
     pub(crate) out: VecDeque<Sent>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) acks: Vec<(Nanos, Ack)>,
+    /// What the peer has SACKed above its last ACK.
+    pub(crate) sacked: Vec<Block>,
     /// Number of packets sent for the first time.
     sent_pkts: u64,
     /// Bytes of a write that are less than a packet.
@@ -142,6 +144,7 @@ impl Endpoint {
             out: VecDeque::new(),
             segments: Vec::new(),
             acks: Vec::new(),
+            sacked: Vec::new(),
             sent_pkts: 0,
             part: 0,
             last_ack: 0,

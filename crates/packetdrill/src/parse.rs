@@ -30,7 +30,9 @@ impl Script {
     /// Returns the place and what was expected there if the text is no script.
     pub fn parse(file: &str, text: &str) -> Result<Script, Problem> {
         let (flags, events) = script.parse(LocatingSlice::new(text)).map_err(|error| {
-            let at = error.offset();
+            // an end that is missing is missing behind the last word
+            let end = text.trim_end().len();
+            let at = if error.offset() > end { end } else { error.offset() };
             let message = match describe(error.inner()) {
                 Some(what) => format!("this is no {what}"),
                 None => "this is no event of a script".to_owned(),

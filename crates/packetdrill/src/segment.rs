@@ -73,6 +73,7 @@ impl Endpoint {
         }
         let mut ack = self.ack_of(packet, next);
         ack.blocks = self.blocks(packet)?;
+        self.check_reneging(&ack)?;
         self.clocks.ack_received = self.now;
         self.sender.on_ack(self.now, &ack, &mut self.segments);
         self.collect(false)
@@ -157,6 +158,21 @@ impl Endpoint {
             block.end = self.packet_number(end, "SACK block")?;
         }
         Ok(blocks)
+    }
+
+    /// Refuses an ACK that asks for a packet which this or an earlier ACK has SACKed: the model's sender has no
+    /// way back (Linux: tcp_check_sack_reneging).
+    fn check_reneging(&mut self, ack: &Ack) -> Result<(), Refusal> {
+        if ack.next > self.sender.info().snd_nxt {
+            return Ok(()); // of what was never sent: ignored as a whole
+        }
+        let asked = ack.next.max(self.sender.snd_una());
+        self.sacked.extend(ack.blocks.iter().filter(|block| !block.is_empty()));
+        self.sacked.retain(|block| block.end > asked);
+        match self.sacked.iter().any(|block| block.start <= asked) {
+            true => Err("a receiver that reneges: its ACK asks for a packet that it has SACKed".to_owned()),
+            false => Ok(()),
+        }
     }
 
     fn on_data(&mut self, packet: &Packet) -> Result<(), Refusal> {
