@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use fairpace_cli_core::args::{Global, Jobs, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
+use fairpace_packetdrill::Mutant;
 use fairpace_robustness::args::{AbuseArgs, HostileArgs, SoakArgs};
 use fairpace_scenario::Target;
 
@@ -65,6 +67,17 @@ pub(crate) enum Command {
     /// Prints delivered data packets, millions of them per CPU-second, and the largest resident memory in
     /// kB. Each process runs one load, so that the memory is its own.
     BenchLoad(BenchLoadArgs),
+    /// Run scripts of packetdrill against the simulated TCP.
+    ///
+    /// A script says which packets arrive and which are expected, and when; docs/packetdrill.md describes
+    /// what can be expressed. The exit code is 1 if a script fails, and 2 if none fails but one cannot be
+    /// expressed or is no script.
+    ///
+    /// With --population the scripts of a list run, and the exit code is 1 if fewer than nine tenths pass.
+    /// --out writes the tables of docs/packetdrill.md:
+    /// `packetdrill --population crates/packetdrill/population.toml --root google=DIR/gtests/net/tcp
+    /// --root linux=DIR/tools/testing/selftests/net/packetdrill --out docs/packetdrill.md`.
+    Packetdrill(PacketdrillArgs),
     /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of papers.
     Docs(DocsArgs),
 }
@@ -162,6 +175,54 @@ pub(crate) struct BenchLoadArgs {
     /// Simulated time.
     #[arg(value_name = "MILLISECONDS")]
     pub(crate) run_ms: u64,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PacketdrillArgs {
+    /// Scripts.
+    #[arg(value_name = "FILE", required_unless_present = "population")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Run the scripts of this list.
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    pub(crate) population: Option<PathBuf>,
+    /// Of a list: the folder in which the scripts are whose names begin with NAME.
+    #[arg(long, value_name = "NAME=DIR", requires = "population")]
+    pub(crate) root: Vec<Root>,
+    /// Run a sender with a fault, to see whether scripts find it.
+    #[arg(long, value_name = "FAULT", value_parser = parse_mutant())]
+    pub(crate) mutant: Option<NamedMutant>,
+    /// Of a list: write the tables to this Markdown page, between its marks, instead of to stdout. The rest
+    /// of the page stays.
+    #[arg(long, value_name = "FILE", requires = "population")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// A folder of scripts with its name.
+#[derive(Debug, Clone)]
+pub(crate) struct Root {
+    pub(crate) name: String,
+    pub(crate) folder: PathBuf,
+}
+
+impl std::str::FromStr for Root {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, folder) = text.split_once('=').ok_or("a root is NAME=DIR")?;
+        Ok(Root { name: name.to_owned(), folder: folder.into() })
+    }
+}
+
+/// A fault of the sender.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NamedMutant(pub(crate) Mutant);
+
+fn parse_mutant() -> impl TypedValueParser<Value = NamedMutant> {
+    let names = Mutant::ALL.map(|(name, _)| name);
+    PossibleValuesParser::new(names).map(|name| {
+        let (_, mutant) = Mutant::ALL.into_iter().find(|(known, _)| *known == name).expect("a known name");
+        NamedMutant(mutant)
+    })
 }
 
 #[derive(Debug, Clone, Args)]

@@ -15,6 +15,7 @@ mod bench_load;
 mod docs;
 mod kernels;
 mod marked_page;
+mod packetdrill;
 mod run;
 mod swarm;
 pub mod truth;
@@ -74,6 +75,7 @@ impl Program for Cli {
             Command::Kernels(args) => kernels::run(&args, global, out),
             Command::KernelCheck(args) => kernels::check(&args, out),
             Command::BenchLoad(args) => bench_load::run(&args, global, out),
+            Command::Packetdrill(args) => packetdrill::run(&args, global, out),
             Command::Docs(args) => docs::run(&args, global, out),
         }
     }

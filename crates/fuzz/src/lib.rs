@@ -32,12 +32,13 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target { name: "scenario", run: parsers::scenario },
     Target { name: "quantity", run: parsers::quantity },
     Target { name: "figure", run: parsers::figure },
     Target { name: "criterion", run: parsers::criterion },
     Target { name: "trace", run: parsers::trace },
+    Target { name: "packetdrill", run: parsers::packetdrill },
     Target { name: "json", run: parsers::json },
     Target { name: "algorithm", run: algorithm::algorithm },
 ];

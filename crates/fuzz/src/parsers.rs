@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fairpace_experiment::{Criterion, Form};
+use fairpace_packetdrill::Script;
 use fairpace_results::Summary;
 use fairpace_scenario::quantity::{self, Dimension};
 use fairpace_scenario::{Invalid, Scenario, Set, Sizes, Target, Trace};
@@ -100,6 +101,18 @@ pub(crate) fn trace(data: &[u8]) {
     }
     if let Ok(sizes) = Sizes::read("fuzz.cdf", text) {
         assert!(sizes.cdf.is_sorted(), "{:?}", sizes.cdf);
+    }
+}
+
+/// Parses a script of packetdrill, and performs it.
+pub(crate) fn packetdrill(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match Script::parse("fuzz.pkt", text) {
+        Ok(script) => {
+            let outcome = fairpace_packetdrill::run(&script, None);
+            assert!(outcome.problem().is_none_or(|problem| problem.file == "fuzz.pkt"), "{outcome:?}");
+        }
+        Err(problem) => assert!(problem.line > 0 || text.is_empty(), "{problem}"),
     }
 }
 

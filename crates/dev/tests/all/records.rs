@@ -19,12 +19,14 @@ fn every_record_is_documented() {
                 warmup = \"300ms\"\nstagger = \"50ms\"\n";
     std::fs::write(&duels, text).unwrap();
     let duels = duels.to_string_lossy();
-    let commands: [(&str, &[&str]); 6] = [
+    let script = format!("{root}/crates/packetdrill/scripts/slow-start.pkt");
+    let commands: [(&str, &[&str]); 7] = [
         ("run", &[&duels]),
         ("run", &[&tables, "--short", "-q"]),
         ("swarm", &["--count", "2", "--out", "/nonexistent"]),
         ("bench-load", &["two/bbr1", "200"]),
         ("run", &[&grid, "--table", "grid-tenth"]),
+        ("packetdrill", &[&script]),
         ("docs", &["--check", "--dir", root]),
     ];
     for (command, more) in commands {
