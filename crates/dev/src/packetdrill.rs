@@ -1,5 +1,5 @@
-//! `fairpace-dev packetdrill`: scripts of packetdrill against the simulated TCP, one by one or a whole list of
-//! public scripts with its page.
+//! `fairpace-dev packetdrill`: scripts of packetdrill against the simulated TCP, one by one or a whole list
+//! of public scripts with its page.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -92,7 +92,7 @@ fn of_population(
     let file = list.display().to_string();
     let written = fs::read_to_string(list).map_err(|error| unreadable(list, &error))?;
     let population = Population::parse(&file, &written)
-        .map_err(|problem| Failure::from(fairpace_scenario::Invalid { problems: vec![problem] }))?;
+        .map_err(|problem| Failure::from(fairpace_scenario::Invalid { problems: vec![*problem] }))?;
     let marked = args.out.as_deref().map(|page| MarkedPage::open(page, PAGE)).transpose()?;
     let scripts = population.stays().map(|name| read(&below_root(args, name)?, name.clone()));
     let scripts = scripts.collect::<Result<Vec<_>, Failure>>()?;

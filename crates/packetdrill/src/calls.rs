@@ -3,13 +3,15 @@
 use fairpace_tcp::Nanos;
 
 use crate::endpoint::Stage;
+use crate::fd::{Blocked, Fd};
 use crate::run::{End, Run};
 use crate::script::{Arg, Call, Span};
 
 /// Most bytes of one write: what the model keeps per packet fits into memory then.
 const MOST_WRITTEN: i64 = 256 << 20;
-/// Linux's numbers of flags of fcntl.
+/// The flags of fcntl of a socket (Linux).
 const O_RDWR: i64 = 2;
+/// The flag of fcntl of a socket that does not block (Linux).
 const O_NONBLOCK: i64 = 0o4000;
 
 /// Socket options that change nothing here.
@@ -27,23 +29,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "SO_REUSEPORT",
     "TCP_NODELAY",
 ];
-
-/// A file descriptor of the script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fd {
-    pub(crate) is_listener: bool,
-    pub(crate) nonblocking: bool,
-}
-
-/// A system call that waits.
-#[derive(Debug, Clone)]
-pub(crate) struct Blocked {
-    for_data: bool,
-    name: String,
-    /// When the script says that it ends; `None`: it does not say.
-    ends: Option<Nanos>,
-    span: Span,
-}
 
 /// What a call returns at once.
 enum Done {

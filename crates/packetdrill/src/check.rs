@@ -4,13 +4,14 @@
 use fairpace_scenario::Problem;
 use fairpace_tcp::Nanos;
 
+use crate::agreed::Peer;
 use crate::parse::problem;
 use crate::python;
 use crate::script::{Action, Event, Flag, Packet, Script, Span, TcpOption, When};
-use crate::shake::Peer;
 
-/// packetdrill's own tolerance, ns, and in per cent of the time since the event before.
+/// packetdrill's own tolerance, ns.
 const TOLERANCE_NS: Nanos = 4_000_000;
+/// packetdrill's own tolerance in per cent of the time since the event before.
 const TOLERANCE_PERCENT: f64 = 12.5;
 
 /// Options that say how packetdrill itself runs.
@@ -44,19 +45,19 @@ pub(crate) struct Judgement {
 
 impl Script {
     /// The failure of the script at a place of its text.
-    pub(crate) fn failed(&self, span: &Span, message: String, detail: &str) -> Problem {
-        problem("failed", message, detail).within(&self.file, &self.text, span.clone())
+    pub(crate) fn failed(&self, span: &Span, message: String, detail: &str) -> Box<Problem> {
+        Box::new(problem("failed", message, detail).within(&self.file, &self.text, span.clone()))
     }
 
     /// The refusal of a script at a place of its text.
-    pub(crate) fn refused(&self, span: &Span, what: &str) -> Problem {
+    pub(crate) fn refused(&self, span: &Span, what: &str) -> Box<Problem> {
         let message = format!("the simulated stack has not: {what}");
         let help = "docs/packetdrill.md lists what can be expressed";
-        problem("refused", message, help).within(&self.file, &self.text, span.clone())
+        Box::new(problem("refused", message, help).within(&self.file, &self.text, span.clone()))
     }
 
     /// The tolerances that the script's options set.
-    pub(crate) fn judgement(&self) -> Result<Judgement, Problem> {
+    pub(crate) fn judgement(&self) -> Result<Judgement, Box<Problem>> {
         let mut judgement = Judgement {
             tolerance: TOLERANCE_NS,
             percent: TOLERANCE_PERCENT,
@@ -80,7 +81,7 @@ impl Script {
     }
 
     /// Refuses what no state of the stack could make possible.
-    pub(crate) fn check(&self) -> Result<(), Problem> {
+    pub(crate) fn check(&self) -> Result<(), Box<Problem>> {
         self.events.iter().try_for_each(|event| {
             let refused = |what: &str| Err(self.refused(&event.span, what));
             let is_range = matches!(event.when, When::At(from, to) | When::After(from, to) if from < to);
@@ -91,13 +92,9 @@ impl Script {
             }
             match &event.action {
                 Action::Foreign(name) => refused(&format!("packets of {name}")),
-                Action::Code(code, at) => python::check(code).map_err(|stop| {
-                    let what = match stop {
-                        python::Stop::Wrong(what) => what,
-                        _ => "this Python".to_owned(),
-                    };
-                    self.refused(&(*at..*at + code.len()), &what)
-                }),
+                Action::Code(code, at) => {
+                    python::read(code).map(drop).map_err(|what| self.refused(&(*at..*at + code.len()), &what))
+                }
                 Action::Packet(packet) => match unknown(packet) {
                     Some(what) => refused(&what),
                     None if packet.end_seq.wrapping_sub(packet.seq) != packet.len => {
@@ -135,8 +132,8 @@ impl Script {
         bounds.dedup();
         let spans = |packet: &Packet| {
             let start = u64::from(packet.seq.wrapping_sub(isn));
-            let within = |byte: &&u64| **byte > start && **byte < start + u64::from(packet.len);
-            bounds.iter().any(|byte| within(&byte))
+            let within = start + 1..start + u64::from(packet.len);
+            bounds.iter().any(|byte| within.contains(byte))
         };
         let jumbo = self.packets().any(|packet| packet.inbound && packet.len > 0 && spans(packet));
         Peer {

@@ -6,13 +6,11 @@ use std::collections::VecDeque;
 
 use fairpace_tcp::{Ack, Block, EcnField, Nanos, Receiver, Segment, Sender};
 
+use crate::agreed::{Agreed, Peer, Refusal};
 use crate::script::TcpOption;
 use crate::setup::Setup;
-use crate::shake::{Agreed, Peer};
-use crate::tuned::{Mutant, Tuned};
 
-/// What the stack cannot do, in words that follow "the simulated stack has not: ".
-pub(crate) type Refusal = String;
+use crate::tuned::{Mutant, Tuned};
 
 /// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,9 +35,9 @@ pub(crate) struct Sent {
     pub(crate) ack: Option<u64>,
     pub(crate) ecn: EcnField,
     pub(crate) options: Vec<TcpOption>,
-    /// True if the PSH flag is not compared: Linux's depends on how data lies in its buffers. It pushes in the
-    /// middle of a write when half of the largest window is written (forced_push), and a retransmission keeps
-    /// or loses the flag with the cuts that SACKs have made.
+    /// Whether the PSH flag is compared: Linux's depends on how data lies in its buffers. It pushes in the
+    /// middle of a write when half of the largest window is written (forced_push), and a retransmission
+    /// keeps or loses the flag with the cuts that SACKs have made.
     pub(crate) any_push: AnyPush,
 }
 
@@ -177,7 +175,7 @@ impl Endpoint {
     /// # Errors
     /// Returns a timer of Linux that the stack has not.
     pub(crate) fn advance(&mut self, to: Nanos, until_sent: bool) -> Result<(), Refusal> {
-        while !(until_sent && !self.out.is_empty()) {
+        while !until_sent || self.out.is_empty() {
             let sender = self.sender.next_timer().filter(|_| self.runs_sender()).unwrap_or(Nanos::MAX);
             let receiver = self.receiver.next_timer().filter(|_| self.runs_receiver()).unwrap_or(Nanos::MAX);
             let next = sender.min(receiver).max(self.now);

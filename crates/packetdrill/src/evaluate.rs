@@ -1,9 +1,36 @@
 //! Values of Python expressions.
 
-use crate::python::{Expr, Scope, Statement, Stop, Value};
+use std::collections::BTreeMap;
+
+use crate::python::{Expr, Statement, Value, read};
 
 /// Looks up a name that the script has not assigned.
 pub(crate) type Known<'a> = dyn FnMut(&str) -> Result<Value, Stop> + 'a;
+
+/// The reason why a block ended early.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Stop {
+    /// An assertion does not hold: its text, and its message.
+    Asserted(String, Option<String>),
+    /// A name that no one has defined.
+    Unknown(String),
+    /// What this interpreter, or Python, cannot do.
+    Wrong(String),
+}
+
+/// The variables of all blocks of a script.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scope {
+    pub(crate) own: BTreeMap<String, Value>,
+    /// What `print` has printed.
+    pub(crate) printed: Vec<String>,
+}
+
+/// Performs a block. `known` gives the values of the connection.
+pub(crate) fn run(code: &str, scope: &mut Scope, known: &mut Known<'_>) -> Result<(), Stop> {
+    let statements = read(code).map_err(Stop::Wrong)?;
+    statements.into_iter().try_for_each(|statement| scope.perform(statement, known))
+}
 
 /// Most bits of a shift: what a 64-bit counter needs.
 const MOST_SHIFT: i128 = 64;
@@ -229,7 +256,6 @@ fn format(text: &str, values: Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::python::run;
 
     fn outcome(code: &str) -> Result<Vec<String>, Stop> {
         let mut scope = Scope::default();

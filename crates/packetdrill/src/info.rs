@@ -4,7 +4,8 @@
 use fairpace_tcp::Nanos;
 
 use crate::endpoint::{Endpoint, Stage};
-use crate::python::{Stop, Value};
+use crate::evaluate::Stop;
+use crate::python::Value;
 
 /// Constants of Linux.
 const CONSTANTS: &[(&str, i128)] = &[

@@ -14,9 +14,9 @@ pub enum Outcome {
         printed: Vec<String>,
     },
     /// The stack did something else: the line, what was expected, and what the stack did, and when.
-    Failed(Problem),
+    Failed(Box<Problem>),
     /// The script needs what the stack has not: the line, and the name of it.
-    Inexpressible(Problem),
+    Inexpressible(Box<Problem>),
 }
 
 impl Outcome {

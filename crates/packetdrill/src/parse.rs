@@ -28,7 +28,7 @@ impl Script {
     ///
     /// # Errors
     /// Returns the place and what was expected there if the text is no script.
-    pub fn parse(file: &str, text: &str) -> Result<Script, Problem> {
+    pub fn parse(file: &str, text: &str) -> Result<Script, Box<Problem>> {
         let (flags, events) = script.parse(LocatingSlice::new(text)).map_err(|error| {
             // an end that is missing is missing behind the last word
             let end = text.trim_end().len();

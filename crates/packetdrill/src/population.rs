@@ -24,21 +24,21 @@ impl Population {
     ///
     /// # Errors
     /// Returns the place of what is no list, or the name of a script that leaves but is not in the list.
-    pub fn parse(file: &str, text: &str) -> Result<Population, Problem> {
+    pub fn parse(file: &str, text: &str) -> Result<Population, Box<Problem>> {
         let problem = |message: String| {
             let help = "a list has `scripts`, and the tables `leaves` and `absent`";
             Problem::of("population", "syntax", "", message, help)
         };
         let list: Population = toml::from_str(text).map_err(|error| {
             let found = problem(error.message().to_owned());
-            match error.span() {
+            Box::new(match error.span() {
                 Some(span) => found.within(file, text, span),
                 None => found.in_file(file),
-            }
+            })
         })?;
         let named = list.leaves.keys().chain(list.absent.keys());
         match named.into_iter().find(|name| !list.scripts.contains(name)) {
-            Some(name) => Err(problem(format!("{name} is not one of the scripts")).in_file(file)),
+            Some(name) => Err(Box::new(problem(format!("{name} is not one of the scripts")).in_file(file))),
             None => Ok(list),
         }
     }

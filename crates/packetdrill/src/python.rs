@@ -1,7 +1,6 @@
 //! The Python of scripts, as far as they need it: `assert`, `print` and assignments of expressions, on lines
 //! or behind `;`. Other statements are refused by name.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use winnow::ascii::{dec_uint, digit1, hex_uint};
@@ -13,7 +12,6 @@ use winnow::prelude::*;
 use winnow::stream::LocatingSlice;
 use winnow::token::{any, one_of, take_till, take_while};
 
-use crate::evaluate::Known;
 use crate::parse::{Input, expected, word};
 
 /// Deepest nesting of an expression: deeper ones come from no person.
@@ -27,25 +25,6 @@ pub(crate) enum Value {
     Float(f64),
     Text(String),
     Tuple(Vec<Value>),
-}
-
-/// The reason why a block ended early.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Stop {
-    /// An assertion does not hold: its text, and its message.
-    Asserted(String, Option<String>),
-    /// A name that no one has defined.
-    Unknown(String),
-    /// What this interpreter, or Python, cannot do.
-    Wrong(String),
-}
-
-/// The variables of all blocks of a script.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Scope {
-    pub(crate) own: BTreeMap<String, Value>,
-    /// What `print` has printed.
-    pub(crate) printed: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -86,22 +65,16 @@ impl fmt::Display for Value {
     }
 }
 
-/// Performs a block. `known` gives the values of the connection.
-pub(crate) fn run(code: &str, scope: &mut Scope, known: &mut Known<'_>) -> Result<(), Stop> {
-    read(code)?.into_iter().try_for_each(|statement| scope.perform(statement, known))
-}
-
-/// Checks that a block can be read.
-pub(crate) fn check(code: &str) -> Result<(), Stop> {
-    read(code).map(drop)
-}
-
-fn read(code: &str) -> Result<Vec<Statement>, Stop> {
+/// Reads a block.
+///
+/// # Errors
+/// Returns what is not interpreted.
+pub(crate) fn read(code: &str) -> Result<Vec<Statement>, String> {
     let joined = code.replace("\\\n", " ");
     let read = block.parse(LocatingSlice::new(joined.as_str()));
     read.map_err(|error| {
         let rest = joined[error.offset()..].lines().next().unwrap_or("").trim();
-        Stop::Wrong(format!("the Python at `{rest}`: only assert, print and assignments are interpreted"))
+        format!("the Python at `{rest}`: only assert, print and assignments are interpreted")
     })
 }
 

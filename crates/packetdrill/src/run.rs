@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use fairpace_scenario::Problem;
 use fairpace_tcp::Nanos;
 
-use crate::calls::{Blocked, Fd};
+use crate::agreed::Refusal;
 use crate::check::Judgement;
-use crate::endpoint::{Endpoint, Refusal};
+use crate::endpoint::Endpoint;
+use crate::evaluate::{self, Scope, Stop};
+use crate::fd::{Blocked, Fd};
 use crate::info;
 use crate::outcome::Outcome;
-use crate::python::{self, Scope, Stop};
 use crate::script::{Action, Event, Script, Span, When};
 use crate::setup::Setup;
 use crate::tuned::Mutant;
@@ -21,8 +22,8 @@ pub(crate) const START: Nanos = 1_000_000_000;
 /// The reason why a script ended early.
 #[derive(Debug)]
 pub(crate) enum End {
-    Failed(Problem),
-    Refused(Problem),
+    Failed(Box<Problem>),
+    Refused(Box<Problem>),
 }
 
 /// A script that runs.
@@ -119,7 +120,7 @@ impl Run<'_> {
 
     fn code(&mut self, code: &str, span: &Span) -> Result<(), End> {
         let (end, mut scope) = (&self.end, std::mem::take(&mut self.scope));
-        let performed = python::run(code, &mut scope, &mut |name| info::value(end, name));
+        let performed = evaluate::run(code, &mut scope, &mut |name| info::value(end, name));
         self.scope = scope;
         performed.map_err(|stop| match stop {
             Stop::Wrong(what) => self.refuse(span, &what),

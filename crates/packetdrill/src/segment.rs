@@ -2,7 +2,8 @@
 
 use fairpace_tcp::{Ack, Block, EcnField, Nanos, Segment};
 
-use crate::endpoint::{Endpoint, Refusal, Stage};
+use crate::agreed::Refusal;
+use crate::endpoint::{Endpoint, Stage};
 use crate::script::{Packet, TcpOption};
 
 /// Most SACK blocks of an ACK of the model.
@@ -160,8 +161,8 @@ impl Endpoint {
         Ok(blocks)
     }
 
-    /// Refuses an ACK that asks for a packet which this or an earlier ACK has SACKed: the model's sender has no
-    /// way back (Linux: tcp_check_sack_reneging).
+    /// Refuses an ACK that asks for a packet which this or an earlier ACK has SACKed: the model's sender has
+    /// no way back (Linux: tcp_check_sack_reneging).
     fn check_reneging(&mut self, ack: &Ack) -> Result<(), Refusal> {
         if ack.next > self.sender.info().snd_nxt {
             return Ok(()); // of what was never sent: ignored as a whole

@@ -263,7 +263,8 @@ mod tests {
                      ../common/set_sysctls.py /proc/sys/net/ipv4/tcp_min_tso_segs=4 \\\n \
                      /proc/sys/net/ipv4/tcp_early_retrans=0\ntc qdisc replace dev tun0 root fq\n\
                      sysctl -e -q net/ipv4/tcp_wmem=\"4096 1 2\" net.ipv4.tcp_congestion_control=bbr\n\
-                     ip route change 1.2.3.0/24 dev tun0 initcwnd 20 rto_min 5ms\n/tmp/sysctl_restore_${PPID}.sh";
+                     ip route change 1.2.3.0/24 dev tun0 initcwnd 20 rto_min 5ms\n\
+                     /tmp/sysctl_restore_${PPID}.sh";
         setup.command(lines).unwrap();
         assert_eq!((setup.ecn, setup.min_tso_segs, setup.sending.pacing), (1, Some(4), Some(true)));
         assert_eq!((setup.sending.tlp, setup.sending.idle_restart), (false, false));

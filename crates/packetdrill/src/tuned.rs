@@ -1,5 +1,5 @@
-//! The algorithm of a script's connection: one of `fairpace-cc`, with the smallest burst that the script sets;
-//! and the faults that show that scripts find a sender's mistakes.
+//! The algorithm of a script's connection: one of `fairpace-cc`, with the smallest burst that the script
+//! sets; and the faults that show that scripts find a sender's mistakes.
 
 use fairpace_cc::{CaState, Clamps, Controller, Decision, Event, Kind, Observation, Params, View};
 use fairpace_tcp::Control;
@@ -30,8 +30,8 @@ pub(crate) struct TunedParams {
     pub(crate) params: Params,
     /// Linux's tcp_min_tso_segs, if a script sets it.
     pub(crate) min_burst_pkts: Option<u32>,
-    /// With [`Mutant::NoLimitedTransmit`]: the number of packets below those in flight to which cwnd falls on a
-    /// duplicate ACK. The packet that the ACK reports is still in flight without SACK.
+    /// With [`Mutant::NoLimitedTransmit`]: the number of packets below those in flight to which cwnd falls on
+    /// a duplicate ACK. The packet that the ACK reports is still in flight without SACK.
     pub(crate) held_below: Option<u32>,
 }
 

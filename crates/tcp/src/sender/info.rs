@@ -1,5 +1,5 @@
-//! What an observer of a connection may ask for beside cwnd and state: the fields of Linux's `struct tcp_info`
-//! that the sender has (Linux: tcp_get_info).
+//! What an observer of a connection may ask for beside cwnd and state: the fields of Linux's `struct
+//! tcp_info` that the sender has (Linux: tcp_get_info).
 
 use super::Sender;
 use crate::control::Control;

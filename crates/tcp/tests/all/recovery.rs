@@ -2,8 +2,7 @@
 
 use crate::support::{Script, range};
 use fairpace_cc::CaState::{Cwr, Disorder, Loss, Open, Recovery};
-use fairpace_cc::{Algorithm, Controller, Event, INFINITE, Kind, Params};
-use fairpace_tcp::{Ack, Block, Sender, Sending};
+use fairpace_cc::{Event, Kind};
 
 /// Owns cwnd: recovery without PRR, so that only what is lost decides what is sent.
 fn fixed_window(cwnd: u32, supply: u64) -> Script {
@@ -375,32 +374,4 @@ fn a_repaired_tail_loss_is_reported_when_later_data_is_acknowledged() {
     let log = s.log.borrow();
     let reported = log.events.iter().filter(|(e, _)| *e == Event::ProbeRepaired);
     assert_eq!(reported.map(|(_, v)| v.is_app_limited).collect::<Vec<_>>(), [false, true]);
-}
-
-/// CUBIC's first ten packets, of which the first is lost: two new packets leave before it is repaired
-/// (limited transmit, RFC 3042), and cwnd and ssthresh are 7 then (beta is 0.7, RFC 9438).
-#[test]
-fn cubic_sends_two_packets_before_it_repairs_the_first_of_ten() {
-    let params = Params::defaults(Algorithm::by_name("cubic").expect("the algorithm exists"));
-    let mut sender = Sender::<Controller>::new(Sending::default(), 0, params);
-    let mut segments = Vec::new();
-    let mut give = |at_ms: u64, ack: Ack| {
-        if at_ms == 0 {
-            sender.connect(0, &mut segments);
-            sender.write(0, 17, &mut segments);
-            segments.clear();
-        }
-        sender.on_ack((at_ms + 100) * crate::support::MS, &ack, &mut segments);
-        let sent: Vec<u64> = segments.drain(..).map(|segment| segment.seq).collect();
-        (sent, sender.cwnd_pkts(), sender.ssthresh_pkts())
-    };
-    let sack = |end| Ack { blocks: [Block { start: 1, end }, Block::NONE, Block::NONE], ..Ack::default() };
-    assert_eq!(give(0, Ack { syn: true, ..Ack::default() }), (range(0, 10), 10, INFINITE));
-    assert_eq!(give(110, sack(2)), (vec![10], 10, INFINITE));
-    assert_eq!(give(120, sack(3)), (vec![11], 10, INFINITE));
-    let (sent, _, ssthresh) = give(130, sack(4));
-    assert_eq!((sent, ssthresh), (vec![0], 7));
-    (5..=10).for_each(|end| drop(give(130 + end, sack(end))));
-    let (_, cwnd, ssthresh) = give(230, Ack { next: 12, echo_ms: 230, ..Ack::default() });
-    assert_eq!((cwnd, ssthresh), (7, 7));
 }
