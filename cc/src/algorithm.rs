@@ -133,7 +133,7 @@ pub struct Algorithm(u32);
 
 /// Error: no algorithm has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no {} \"{name}\"{}; known: {}", noun(.name), did_you_mean(.nearest), .known.join(", "))]
+#[error("there is no {} \"{name}\"{}; known: {}", noun(.name), meant(self), .known.join(", "))]
 pub struct UnknownAlgorithm {
     /// The unknown name.
     pub name: String,
@@ -148,6 +148,26 @@ fn noun(name: &str) -> &'static str {
     if name.ends_with(".h") { "file" } else { "algorithm" }
 }
 
+/// Returns what may be meant by an unknown name, for the middle of a message.
+fn meant(error: &UnknownAlgorithm) -> String {
+    error.meaning().map_or_else(|| did_you_mean(&error.nearest), |meaning| format!(": {meaning}"))
+}
+
+/// Names outside of Fairpace for algorithms that have other names here, and what they mean.
+const ELSEWHERE: &[(&str, &str)] = &[(
+    "bbr",
+    "Linux's `bbr` is `bbr1` here, Google's BBRv3 is `bbr3`, and the kernel's own is `kernel:bbr`",
+)];
+
+impl UnknownAlgorithm {
+    /// What the name means elsewhere, as a sentence; `None` if it has no such meaning.
+    #[must_use]
+    pub fn meaning(&self) -> Option<&'static str> {
+        let is_it = |(name, _): &&(&str, _)| self.name.eq_ignore_ascii_case(name);
+        ELSEWHERE.iter().find(is_it).map(|(_, meaning)| *meaning)
+    }
+}
+
 pub(crate) fn did_you_mean(nearest: &Option<&'static str>) -> String {
     nearest.map(|n| format!(", did you mean \"{n}\"?")).unwrap_or_default()
 }
@@ -158,17 +178,18 @@ impl Algorithm {
         (0..TABLE.len() as u32).map(Algorithm)
     }
 
-    /// Returns the algorithm called `name`, e.g. `bbr1`. A loaded header has two names: that of its file
-    /// without the end, and the path as the user wrote it.
+    /// Returns the algorithm called `name`, e.g. `bbr1`, or `fp_bbr1` as in the kernel. A loaded header also
+    /// has the path as the user wrote it as a name.
     ///
     /// # Errors
     /// No algorithm has this name; the error lists all names and the most similar one.
     pub fn by_name(name: &str) -> Result<Algorithm, UnknownAlgorithm> {
+        let is_it = |a: &Algorithm| a.name() == name || a.kernel_name() == name;
         #[cfg(feature = "plugin")]
-        if let Some(loaded) = Algorithm::loaded().find(|a| a.name() == name || a.is_written(name)) {
+        if let Some(loaded) = Algorithm::loaded().find(|a| is_it(a) || a.is_written(name)) {
             return Ok(loaded);
         }
-        Algorithm::all().find(|a| a.name() == name).ok_or_else(|| UnknownAlgorithm {
+        Algorithm::all().find(is_it).ok_or_else(|| UnknownAlgorithm {
             name: name.to_owned(),
             nearest: nearest(name, Algorithm::all().map(Algorithm::name)),
             known: Algorithm::all().map(Algorithm::name).collect(),
@@ -261,6 +282,8 @@ pub struct Origin {
     pub written: Vec<String>,
     /// A hash of all files that the algorithm was compiled from.
     pub digest: String,
+    /// The header and the files beside it that it includes: path from the header's folder, and text.
+    pub files: Vec<(String, String)>,
 }
 
 #[cfg(feature = "plugin")]
@@ -281,6 +304,12 @@ impl Algorithm {
     /// `algorithms.def`, which the program's commit identifies.
     pub fn digest(self) -> Option<&'static str> {
         self.of_loaded().map(|(_, origin)| origin.digest.as_str())
+    }
+
+    /// The header of a loaded algorithm and the files beside it that it includes: path from the header's
+    /// folder, and text. Empty for algorithms of `algorithms.def`.
+    pub fn files(self) -> &'static [(String, String)] {
+        self.of_loaded().map_or(&[], |(_, origin)| origin.files.as_slice())
     }
 
     pub(crate) fn loaded() -> impl Iterator<Item = Algorithm> {

@@ -63,6 +63,8 @@ pub struct Library {
     /// A hash, in hex, of all files that the library was compiled from, of the options and of clang's
     /// version.
     pub digest: String,
+    /// The header and the files beside it that it includes: path from the header's folder, and text.
+    pub files: Vec<(String, String)>,
     /// Warnings of clang; empty if there are none, or if the library was kept from an earlier call.
     pub warnings: String,
 }
@@ -94,18 +96,18 @@ impl NativeCompiler {
     /// may write to it.
     pub fn compile(&self, header: &Path, folder: &Path) -> Result<Library, Error> {
         let run = Run::new(self, header)?;
-        let digest = run.digest()?;
+        let (digest, files) = run.inputs()?;
         let folder = private_folder(folder)?;
         let path = folder.join(format!("{}-{}.so", run.name, &digest[..16]));
         if path.exists() {
-            return Ok(Library { path, digest, warnings: String::new() });
+            return Ok(Library { path, digest, files, warnings: String::new() });
         }
         let made = run.scratch.path().join("made.so");
         let mut command = run.command();
         command.args(LINK).arg("-o").arg(&made);
         let warnings = run.perform(command.arg(self.sources.cc().join("native/native.c")))?;
         // what clang has read must be what was hashed
-        if run.digest()? != digest {
+        if run.inputs()?.0 != digest {
             return Err(Error::Changed { name: run.name });
         }
         // in one step: another call may compile the same
@@ -115,7 +117,7 @@ impl NativeCompiler {
         io::copy(&mut from, &mut beside).map_err(Error::io(beside.path()))?;
         beside.as_file().sync_all().map_err(Error::io(beside.path()))?;
         beside.persist(&path).map_err(|error| Error::io(&path)(error.error))?;
-        Ok(Library { path, digest, warnings })
+        Ok(Library { path, digest, files, warnings })
     }
 
     /// Returns the [`Library::digest`] that a header has now.
@@ -123,7 +125,7 @@ impl NativeCompiler {
     /// # Errors
     /// The errors of [`compile`](Self::compile).
     pub fn digest(&self, header: &Path) -> Result<String, Error> {
-        Run::new(self, header)?.digest()
+        Ok(Run::new(self, header)?.inputs()?.0)
     }
 }
 
@@ -216,8 +218,11 @@ impl<'a> Run<'a> {
         Ok(files)
     }
 
-    /// Returns a hash of all inputs that decide the behaviour of the library.
-    fn digest(&self) -> Result<String, Error> {
+    /// Returns a hash of all inputs that decide the behaviour of the library, and the files of the user among
+    /// them.
+    fn inputs(&self) -> Result<(String, Vec<(String, String)>), Error> {
+        let beside = self.header.parent().unwrap_or(Path::new("/"));
+        let mut own = Vec::new();
         let mut sum = Sha256::new();
         let mut add = |bytes: &[u8]| {
             // the length keeps the end of one apart from the start of the next
@@ -228,9 +233,16 @@ impl<'a> Run<'a> {
         FLAGS.iter().chain(&LINK).for_each(|flag| add(flag.as_bytes()));
         defines().for_each(|define| add(define.as_bytes()));
         for file in self.included()? {
-            add(&fs::read(&file).map_err(Error::io(&file))?);
+            let bytes = fs::read(&file).map_err(Error::io(&file))?;
+            add(&bytes);
+            if let Ok(name) = file.strip_prefix(beside) {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                own.push((name.to_string_lossy().into_owned(), text));
+            }
         }
-        Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        own.sort();
+        own.dedup();
+        Ok((sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect(), own))
     }
 
     /// Runs clang within its limits; returns its warnings.

@@ -91,15 +91,6 @@ impl AlgorithmRecord {
         Algorithm::all().map(Self::from).collect()
     }
 
-    /// Iterates over the parameters; those of a preset are only the ones whose defaults differ.
-    pub fn own_parameters(&self) -> impl Iterator<Item = &ParameterRecord> {
-        let is_own = |parameter: &&ParameterRecord| match &self.preset {
-            Some(preset) => preset.set.iter().any(|(name, _)| *name == parameter.name),
-            None => true,
-        };
-        self.parameters.iter().filter(is_own)
-    }
-
     /// Text on what a preset is: "bbr1 with other defaults"; `None` for other algorithms.
     #[must_use]
     pub fn of(&self) -> Option<String> {
@@ -113,13 +104,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_preset_shows_what_it_is_of_and_only_what_differs() {
+    fn a_preset_shows_what_it_is_of_and_what_differs() {
         let preset = Preset { algorithm: "bbq", settings: "alpha=5ms  beta=1%" };
         let bbq = AlgorithmRecord::from(Algorithm::by_name("bbq").unwrap());
         let record = AlgorithmRecord { name: "bbq_5", preset: Some(preset.into()), ..bbq };
         assert_eq!(record.of().unwrap(), "bbq with other defaults");
-        let own: Vec<_> = record.own_parameters().map(|parameter| parameter.name).collect();
-        assert_eq!(own, ["alpha", "beta"]);
         assert_eq!(record.preset.unwrap().set, [("alpha", "5ms"), ("beta", "1%")]);
     }
 }

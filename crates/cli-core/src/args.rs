@@ -1,10 +1,13 @@
 //! Arguments that several commands have, and their parsers.
 
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
-use clap::{Args, FromArgMatches, Parser};
+use clap::builder::{
+    PossibleValue, PossibleValuesParser, RangedI64ValueParser, StringValueParser, TypedValueParser,
+};
+use clap::{Arg, Args, Command, FromArgMatches, Parser};
 use fairpace_scenario::Target;
 use fairpace_scenario::quantity::parse_time;
 
@@ -37,29 +40,53 @@ pub struct Jobs {
 #[derive(Debug, Clone, Args)]
 pub struct PathArgs {
     /// Rate of the link, such as 100mbit.
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, default_value = "100mbit")]
     pub rate: String,
     /// Buffer of the link, such as 2MB, or 1.5bdp of the longest RTT.
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, default_value = "1bdp")]
     pub buffer: String,
     /// One flow for each of these RTTs.
-    #[arg(long, allow_hyphen_values = true, value_name = "RTT,...", value_delimiter = ',', required = true)]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        value_name = "RTT,...",
+        value_delimiter = ',',
+        value_parser = Trimmed(StringValueParser::new()),
+        default_value = "40ms"
+    )]
     pub rtt: Vec<String>,
     /// Length of a run.
     #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "60s")]
     pub duration: String,
-    /// Each flow starts this much after the one before.
-    #[arg(
-        long,
-        allow_hyphen_values = true,
-        value_name = "TIME",
-        default_value = "5s",
-        value_parser = parse_time
-    )]
-    pub stagger: Duration,
-    /// Measure from here to the end.
-    #[arg(long, allow_hyphen_values = true, value_name = "TIME", default_value = "20s")]
-    pub warmup: String,
+    /// Each flow starts this much after the one before; by default 5s, or a twelfth of a run shorter than
+    /// 60s.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME", value_parser = parse_time)]
+    pub stagger: Option<Duration>,
+    /// Measure from here to the end; by default 20s, or a third of a run shorter than 60s.
+    #[arg(long, allow_hyphen_values = true, value_name = "TIME")]
+    pub warmup: Option<String>,
+}
+
+/// A parser for the items of a list, which may have spaces around them: `"bbr1, bbq"`.
+#[derive(Debug, Clone)]
+pub struct Trimmed<P>(pub P);
+
+impl<P: TypedValueParser> TypedValueParser for Trimmed<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let trimmed = value.to_str().map_or(value, |text| OsStr::new(text.trim()));
+        self.0.parse_ref(command, argument, trimmed)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
 }
 
 /// Parses a number of seeds, runs or the like: from one to this.

@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use fairpace_scenario::{Invalid, clipped, visible};
+use fairpace_cc::UnknownAlgorithm;
+use fairpace_scenario::{CcError, Invalid, clipped, visible};
 use miette::{Diagnostic, Report};
 use serde_json::json;
 
@@ -299,6 +300,10 @@ impl From<Invalid> for Failure {
     fn from(mut invalid: Invalid) -> Self {
         // the library does not name the commands of this program
         for problem in &mut invalid.problems {
+            if problem.kind == "unknown-header" {
+                let header = problem.message.split('`').nth(1).unwrap_or_default();
+                problem.help = format!("{}; {}", problem.help, new_header(header));
+            }
             if matches!(problem.kind, "unknown-algorithm" | "unknown-parameter" | "wrong-parameter") {
                 let and = if problem.help.is_empty() { "" } else { "; " };
                 problem.help.push_str(and);
@@ -322,6 +327,43 @@ impl From<Invalid> for Failure {
             }
         };
         Self { help, problems, more, ..Self::without_help(Exit::Usage, message) }
+    }
+}
+
+/// Advice for a header that does not exist.
+fn new_header(header: &str) -> String {
+    let name = Path::new(header).file_stem().unwrap_or_default().to_string_lossy();
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let name = if is_name { &*name } else { "NAME" };
+    format!("`fairpace new {name}` writes one to begin with")
+}
+
+impl From<UnknownAlgorithm> for Failure {
+    fn from(error: UnknownAlgorithm) -> Self {
+        let name = &error.name;
+        if name.ends_with(".h") {
+            let place = std::path::absolute(name).unwrap_or_else(|_| name.into());
+            let help = format!("it was looked for as {}; {}", place.display(), new_header(name));
+            return Self::new(Exit::Usage, format!("there is no file \"{name}\""), help);
+        }
+        let nearest = error.nearest.map(|nearest| format!("did you mean \"{nearest}\"?"));
+        let meant = error.meaning().map(|meaning| format!("{meaning}.")).or(nearest);
+        let meant = meant.map(|meant| format!("{meant} ")).unwrap_or_default();
+        let help = format!("{meant}Known are {}; `fairpace algorithms` lists them", error.known.join(", "));
+        Self::new(Exit::Usage, format!("there is no algorithm \"{name}\""), help)
+    }
+}
+
+impl From<CcError> for Failure {
+    fn from(error: CcError) -> Self {
+        match error {
+            CcError::Unknown(error) => error.into(),
+            error => {
+                let help = "write NAME:PARAMETER=VALUE, as bbr3:beta=0.5; `fairpace algorithms NAME` shows the \
+                            parameters with their ranges";
+                Self::new(Exit::Usage, error.to_string(), help)
+            }
+        }
     }
 }
 

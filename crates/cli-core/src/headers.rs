@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use fairpace_bpf_build::{self as build, NativeCompiler, Sources};
 use fairpace_cc::Origin;
 use fairpace_cc::plugin::{Compiled, PluginError};
-use fairpace_scenario::Set;
+use fairpace_scenario::{Cc, Set};
 
 use crate::failure::{Exit, Failure};
 use crate::output::note;
@@ -29,10 +29,11 @@ const END: &str = ".h";
 pub struct Named(BTreeSet<String>);
 
 impl Named {
-    /// Adds the headers among names of algorithms: `--cc ./mine.h,bbr3`, `load mine.h`.
+    /// Adds the headers among names of algorithms: `--cc ./mine.h,./mine.h:gain=2`, `load mine.h`.
     #[must_use]
     pub fn names(mut self, names: &[String]) -> Self {
-        self.0.extend(names.iter().filter(|name| is_header(name)).cloned());
+        let headers = names.iter().map(|name| Cc::split(name).0).filter(|name| is_header(name));
+        self.0.extend(headers.map(str::to_owned));
         self
     }
 
@@ -43,15 +44,16 @@ impl Named {
         self.names(&values.collect::<Vec<_>>())
     }
 
-    /// Adds the headers that flows of a scenario file name: `cc = "mine.h"`. A file that is not a scenario
-    /// names none.
+    /// Adds the headers that flows of a scenario file name: `cc = "mine.h"` is beside the file. A file that is
+    /// not a scenario names none.
     #[must_use]
     pub fn scenario(self, file: &Path) -> Self {
         let mut found = Vec::new();
         if let Some(table) = begin_of(file).and_then(|text| toml::from_str(&text).ok()) {
             algorithms(&toml::Value::Table(table), false, &mut found);
         }
-        self.names(&found)
+        let folder = file.parent().unwrap_or(Path::new(""));
+        self.names(&found.iter().map(|name| Cc::from_folder(folder, name)).collect::<Vec<_>>())
     }
 
     /// Adds the headers that criteria in a folder name.
@@ -114,7 +116,7 @@ pub fn load(headers: &[String], warn: bool) -> Result<(), Failure> {
         for line in library.warnings.lines().filter(|_| warn) {
             note(line);
         }
-        let origin = Origin { header, written, digest: library.digest };
+        let origin = Origin { header, written, digest: library.digest, files: library.files };
         load_one(Compiled { library: library.path, origin })?;
     }
     #[cfg(feature = "kernel")]
@@ -240,7 +242,7 @@ mod tests {
         };
         let [one, two, three, four, five] = ["one.h", "two.h", "three.h", "four.h", "five.h"].map(path);
         let scenario = place.path().join("scenario.toml");
-        fs::write(&scenario, format!("title = \"{two}\"\n[[flow]]\ncc = \"{four}\"\n")).unwrap();
+        fs::write(&scenario, format!("title = \"{two}\"\n[[flow]]\ncc = \"./four.h:gain=2\"\n")).unwrap();
         let set = format!("flow.a.cc={three}").parse::<Set>().unwrap();
         let names = [one.clone(), "bbr3".into(), "missing.h".into(), ".h".into(), "a.hh".into()];
         let found = Named::default().names(&names).sets(&[set]).scenario(&scenario).all();

@@ -4,6 +4,8 @@ use fairpace_cc::Phase;
 use fairpace_results::{FlowSummary, Monitor, Run};
 use fairpace_scenario::{Ecn, Flow, Scenario, Target};
 use fairpace_trace::{FlowInfo, RunInfo};
+#[cfg(feature = "kernel")]
+use sha2::{Digest, Sha256};
 
 use crate::failure::{Exit, Failure};
 use crate::progress::RunProgress;
@@ -11,6 +13,28 @@ use crate::signals::Signals;
 
 /// The commit that this program was built from, with `+dirty` if tracked files differed from it.
 pub const COMMIT: &str = env!("FAIRPACE_COMMIT");
+
+/// What a report of a fault needs to know about this build: the commit, and a hash of the objects that it loads
+/// into the kernel.
+#[cfg(feature = "kernel")]
+#[must_use]
+pub fn build() -> String {
+    let mut sum = Sha256::new();
+    let objects = fairpace_kernel::contained_objects();
+    for (name, elf) in &objects {
+        // the lengths keep the parts apart
+        for part in [name.as_bytes(), elf] {
+            sum.update((part.len() as u64).to_le_bytes());
+            sum.update(part);
+        }
+    }
+    let digest: String = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let objects = match objects.len() {
+        0 => "none: it was built without clang".to_owned(),
+        count => format!("{count}, sha256:{digest}"),
+    };
+    format!("commit {COMMIT}\nkernel objects {objects}\n")
+}
 
 /// Text for the place of a run.
 #[must_use]

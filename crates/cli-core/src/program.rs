@@ -44,6 +44,11 @@ pub trait Program: Parser {
     /// Returns the failure of the command.
     fn perform(self, out: &mut Output) -> Result<(), Failure>;
 
+    /// Lines about the build, after the line of `--version`; `-V` prints only that line.
+    fn build() -> String {
+        String::new()
+    }
+
     /// A message and a help text for a subcommand that this program does not have, if a special text exists.
     fn unknown_command(_name: &str) -> Option<(String, String)> {
         None
@@ -113,6 +118,9 @@ fn report_usage<P: Program>(error: &clap::Error, arguments: &[OsString]) -> Exit
             true => io::stdout().write_all(grouped_help::<P>().as_bytes()),
             false => error.print(),
         };
+        if arguments[1..].iter().any(|argument| argument == "--version") {
+            let _ = io::stdout().write_all(P::build().as_bytes());
+        }
         return ExitCode::SUCCESS;
     }
     match (unknown_command::<P>(error), wants_json) {

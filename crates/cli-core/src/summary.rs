@@ -2,7 +2,7 @@
 
 use fairpace_results::{FlowSummary, LinkSummary, Run, Summary};
 
-use crate::table::{number, percent as percent_with, short, table, text};
+use crate::table::{number, percent as percent_with, prose, short, table, text};
 
 /// A ratio as a percentage with one decimal.
 fn percent(ratio: Option<f64>) -> String {
@@ -57,7 +57,7 @@ pub fn of_run(run: &Run, quiet: bool) -> String {
     }
     if !quiet {
         for note in &run.notes {
-            out.push_str(&format!("note: {note}\n"));
+            out.push_str(&prose(&format!("note: {note}\n")));
         }
     }
     out
@@ -149,13 +149,20 @@ fn flow_cells(flow: &FlowSummary) -> [String; 4] {
 }
 
 /// A table of several runs over one path: a row for each flow; the first row of a run has the metrics of the
-/// run.
+/// run. The name of an algorithm without a run has a row that says so.
 #[must_use]
-pub fn of_comparison<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
+pub fn of_comparison<'a>(runs: impl IntoIterator<Item = Result<&'a Run, &'a str>>) -> String {
     let header = "algorithm|flow|goodput Mbit/s|share %|RTT mean ms|retrans|queueing delay mean ms|p99|drops|\
                   used %|Jain";
     let mut table = table(&header.split('|').collect::<Vec<_>>(), 2);
     for run in runs {
+        let run = match run {
+            Ok(run) => run,
+            Err(name) => {
+                table.add_row([name, "no result"]);
+                continue;
+            }
+        };
         for (index, flow) in run.summary.flows.iter().enumerate() {
             let of_run = if index == 0 { run_cells(run) } else { Default::default() };
             let name = if index == 0 { flow.cc.clone() } else { String::new() };

@@ -5,9 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{EnumValueParser, StringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use fairpace_cli_core::args::{Global, PathArgs, parse_target};
+use fairpace_cli_core::args::{Global, Jobs, PathArgs, Trimmed, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_cli_core::result_dir::ResultDir;
 use fairpace_experiment::evaluation::EvaluationArgs;
@@ -51,8 +52,8 @@ pub(crate) enum Command {
     /// minute each. LEVEL is not from the paper: it is an experiment of this project. Runs that this machine
     /// cannot do are skipped and listed.
     Demo(DemoArgs),
-    /// List the algorithms with their parameters.
-    Algorithms,
+    /// List the algorithms, or show one with its parameters.
+    Algorithms(AlgorithmsArgs),
     /// Write the header of an algorithm of your own to begin with: NAME.h in this folder.
     ///
     /// Its path stands for an algorithm then, wherever a name does: `--cc ./NAME.h,bbr3`, `load ./NAME.h`,
@@ -138,6 +139,13 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Clone, Args)]
+pub(crate) struct AlgorithmsArgs {
+    /// Show these with their parameters, or headers of your own (./mine.h).
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+}
+
+#[derive(Debug, Clone, Args)]
 pub(crate) struct NewArgs {
     /// The name: 1 to 12 characters, a letter first, then a-z A-Z 0-9 _.
     #[arg(required_unless_present = "contract")]
@@ -157,6 +165,7 @@ pub(crate) struct EvaluateArgs {
         long,
         value_name = "NAME,...",
         value_delimiter = ',',
+        value_parser = Trimmed(StringValueParser::new()),
         default_value = "cubic,reno,bbr1,bbr3,bbq,level"
     )]
     pub(crate) beside: Vec<String>,
@@ -177,7 +186,12 @@ pub(crate) struct EvaluateArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConformArgs {
     /// Only these cases, such as A.7,A.20.
-    #[arg(long = "case", value_name = "CASE,...", value_delimiter = ',')]
+    #[arg(
+        long = "case",
+        value_name = "CASE,...",
+        value_delimiter = ',',
+        value_parser = Trimmed(StringValueParser::new())
+    )]
     pub(crate) cases: Vec<String>,
     /// List the cases, and run none.
     #[arg(long, conflicts_with_all = ["cc", "adaptor"])]
@@ -260,7 +274,7 @@ pub(crate) struct SimArgs {
     /// Record traces for other tools in the directory of --out.
     #[arg(
         long,
-        value_enum,
+        value_parser = Trimmed(EnumValueParser::<TraceKind>::new()),
         value_name = "KIND,...",
         value_delimiter = ',',
         requires = "out",
@@ -269,7 +283,14 @@ pub(crate) struct SimArgs {
     pub(crate) trace: Vec<TraceKind>,
     /// Record the headers of packets that arrive at these links, and of their ACKs, as LINK.pcapng in the
     /// directory of --out.
-    #[arg(long, value_name = "LINK,...", value_delimiter = ',', requires = "out", conflicts_with = "repeat")]
+    #[arg(
+        long,
+        value_name = "LINK,...",
+        value_delimiter = ',',
+        value_parser = Trimmed(StringValueParser::new()),
+        requires = "out",
+        conflicts_with = "repeat"
+    )]
     pub(crate) pcap: Vec<String>,
 }
 
@@ -286,9 +307,17 @@ pub(crate) enum TraceKind {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompareArgs {
-    /// One run for each of these algorithms, or headers of your own (./mine.h); with `--on kernel` also
-    /// kernel:NAME, one of the kernel's own algorithms.
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', required = true)]
+    /// One run for each of these algorithms, or headers of your own (./mine.h), or variants with other
+    /// parameters (bbr3:beta=0.5); with `--on kernel` also kernel:NAME, one of the kernel's own algorithms.
+    #[arg(value_name = "NAME", required_unless_present = "cc")]
+    pub(crate) names: Vec<String>,
+    /// The same as a list.
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = Trimmed(StringValueParser::new())
+    )]
     pub(crate) cc: Vec<String>,
     #[command(flatten)]
     pub(crate) path: PathArgs,
@@ -296,7 +325,17 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
     pub(crate) on: Target,
     #[command(flatten)]
+    pub(crate) jobs: Jobs,
+    #[command(flatten)]
     pub(crate) changes: Changes,
+}
+
+impl CompareArgs {
+    /// The algorithms: those of `--cc`, then those without an option.
+    pub(crate) fn algorithms(&self) -> Vec<String> {
+        let named = self.names.iter().flat_map(|names| names.split(',')).map(|name| name.trim().to_owned());
+        self.cc.iter().cloned().chain(named.filter(|name| !name.is_empty())).collect()
+    }
 }
 
 #[derive(Debug, Clone, Args)]

@@ -1,47 +1,158 @@
 //! `fairpace compare`: several algorithms on one path, one run each.
 
+use fairpace_cli_core::args::Jobs;
+use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host;
+use fairpace_cli_core::output::to_json;
+use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::summary;
+use fairpace_cli_core::table::prose;
+use fairpace_results::{Cost, Run, ScenarioId};
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
-use fairpace_scenario::{Scenario, Target};
+use fairpace_scenario::{Cc, Scenario, Target};
 
 use crate::args::CompareArgs;
 use crate::call::Call;
 use crate::store::{self, Case};
 
-pub(crate) fn run(args: &CompareArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
+pub(crate) fn run(args: &CompareArgs, call: Call<'_>) -> Result<(), Failure> {
     let sets = args.changes.all_sets();
     let comparison = Comparison { path: &args.path, target: args.on, sets: &sets };
-    let scenarios = comparison.scenarios(&args.cc)?;
+    let scenarios = comparison.scenarios(&args.algorithms())?;
     let dir = args.changes.out_dir()?;
-    // a header's name, where --cc has its path
-    let labels: Vec<String> =
-        scenarios.iter().filter_map(|scenario| Some(scenario.flows.first()?.cc.to_string())).collect();
-    let mut runs = Vec::new();
-    for (scenario, cc) in scenarios.iter().zip(&labels) {
-        runs.push(host::run(scenario, args.on, cc, &signals, global.quiet)?);
-    }
+    let compared = match args.on {
+        Target::Simulator => simulated(&scenarios, args.jobs, &call)?,
+        Target::Testbed => on_kernel(&scenarios, |scenario, cc| {
+            host::run(scenario, args.on, cc, &call.signals, call.global.quiet)
+        })?,
+    };
+    let Compared { runs, unchanged, .. } = &compared;
+    let Call { global, out, .. } = call;
+    let done: Vec<(&Scenario, &Run)> =
+        scenarios.iter().zip(runs).filter_map(|(scenario, run)| Some((scenario, run.as_ref()?))).collect();
     if let Some(dir) = dir {
-        let cases =
-            scenarios.iter().zip(&labels).map(|(scenario, cc)| Case::new(cc, scenario, args.on)).collect();
+        let cases = done.iter().map(|(scenario, _)| Case::new(label(scenario), scenario, args.on)).collect();
+        let runs: Vec<Run> = done.iter().map(|(_, run)| (*run).clone()).collect();
         dir.write(store::several(&links(&scenarios), cases, &runs, "")?)?;
     }
     if global.json {
-        let summaries: Vec<_> = runs.iter().map(|run| &run.summary).collect();
-        return out.json(&summaries);
-    }
-    if !global.quiet {
-        out.line(&headline(&scenarios, args.on))?;
-    }
-    out.text(&summary::of_comparison(&runs))?;
-    for (run, label) in runs.iter().zip(&labels).filter(|_| !global.quiet) {
-        for note in &run.notes {
-            out.line(&format!("note on {label}: {note}"))?;
+        out.json(&done.iter().map(|(_, run)| &run.summary).collect::<Vec<_>>())?;
+    } else {
+        if !global.quiet {
+            out.line(&prose(&headline(&scenarios, args.on)))?;
+        }
+        let labels: Vec<String> = scenarios.iter().map(label).collect();
+        let rows = runs.iter().zip(&labels).map(|(run, label)| run.as_ref().ok_or(label.as_str()));
+        out.text(&summary::of_comparison(rows))?;
+        let notes =
+            done.iter().flat_map(|(scenario, run)| run.notes.iter().map(|note| (label(scenario), note)));
+        for (label, note) in notes.chain(unchanged.iter().map(|(of, note)| (label(&scenarios[*of]), note))) {
+            if !global.quiet {
+                out.line(&prose(&format!("note on {label}: {note}")))?;
+            }
         }
     }
-    Ok(())
+    compared.failure.map_or(Ok(()), Err)
+}
+
+/// Name of the algorithm that a scenario of a comparison is for: a header's name, where the arguments have its
+/// path.
+fn label(scenario: &Scenario) -> String {
+    scenario.flows.first().map_or_else(String::new, |flow| flow.cc.to_string())
+}
+
+/// What a comparison measured.
+struct Compared {
+    /// The run of each scenario; `None`: the machine disturbed every attempt.
+    runs: Vec<Option<Run>>,
+    /// Scenarios, by index, whose changed parameters changed nothing, and a note on these.
+    unchanged: Vec<(usize, String)>,
+    /// The failure that some runs are missing.
+    failure: Option<Failure>,
+}
+
+/// Simulates all scenarios, on all cores; and, where parameters are changed, the same with the defaults.
+fn simulated(scenarios: &[Scenario], jobs: Jobs, call: &Call<'_>) -> Result<Compared, Failure> {
+    let mut all: Vec<Scenario> = scenarios.to_vec();
+    let mut pairs = Vec::new();
+    for (index, scenario) in scenarios.iter().enumerate() {
+        let Some(usual) = with_defaults(scenario) else { continue };
+        let is_it = |other: &Scenario| other.flows[0].cc.is_same(&usual.flows[0].cc);
+        let at = all.iter().position(is_it).unwrap_or(all.len());
+        if at == all.len() {
+            all.push(usual);
+        }
+        pairs.push((index, at));
+    }
+    let progress = Progress::of_scenarios(&all.iter().collect::<Vec<_>>(), call.global.quiet);
+    let batch = Batch { jobs: jobs.at_a_time, signals: &call.signals, progress: &progress };
+    let mut runs = batch.map(&all, |scenario, job| host::simulate(scenario, job))?;
+    let mut unchanged = Vec::new();
+    for (index, usual) in pairs {
+        if outcome(&runs[index])? == outcome(&runs[usual])? {
+            let set = settings(&scenarios[index].flows[0].cc);
+            let note = format!("{set} changed no byte of the result: on this path nothing depends on it");
+            unchanged.push((index, note));
+        }
+    }
+    runs.truncate(scenarios.len());
+    Ok(Compared { runs: runs.into_iter().map(Some).collect(), unchanged, failure: None })
+}
+
+/// The scenario with the default parameters of its algorithm; `None` if it has these.
+fn with_defaults(scenario: &Scenario) -> Option<Scenario> {
+    let Cc::Ours(ours) = &scenario.flows.first()?.cc else { return None };
+    let usual = Cc::from(ours.algorithm());
+    if usual.is_same(&scenario.flows[0].cc) {
+        return None;
+    }
+    let mut scenario = scenario.clone();
+    scenario.flows.iter_mut().for_each(|flow| flow.cc = usual.clone());
+    Some(scenario)
+}
+
+/// Everything that was measured, as text: without the names of the scenario and of the algorithms, and
+/// without the time that the run took.
+fn outcome(run: &Run) -> Result<String, Failure> {
+    let mut run = run.clone();
+    run.summary.scenario = ScenarioId::default();
+    run.summary.cost = Cost::default();
+    for flow in &mut run.summary.flows {
+        flow.cc.clear();
+        flow.set.clear();
+    }
+    to_json(&run)
+}
+
+/// Performs real runs one after the other. A disturbed run has no result; the others do.
+fn on_kernel(
+    scenarios: &[Scenario],
+    run: impl Fn(&Scenario, &str) -> Result<Run, Failure>,
+) -> Result<Compared, Failure> {
+    let (mut runs, mut missing, mut failure) = (Vec::new(), Vec::new(), None);
+    for scenario in scenarios {
+        let cc = label(scenario);
+        match run(scenario, &cc) {
+            Ok(run) => runs.push(Some(run)),
+            Err(disturbed) if disturbed.is_disturbance() => {
+                runs.push(None);
+                missing.push(cc);
+                failure = Some(disturbed);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    match failure {
+        // nothing is there to show
+        Some(failure) if missing.len() == runs.len() => Err(failure),
+        failure => {
+            let part = format!("no result of {}", missing.join(", "));
+            let failure = failure.map(|failure| failure.of_part(&part).leaving("what finished is printed"));
+            Ok(Compared { runs, unchanged: Vec::new(), failure })
+        }
+    }
 }
 
 /// The path that the runs share.
@@ -59,9 +170,13 @@ fn headline(scenarios: &[Scenario], target: Target) -> String {
     parts.push(format!("measured from {} to {}", show_time(*from), show_time(*to)));
     let changed =
         scenarios.iter().filter_map(|s| s.flows.first()).filter(|flow| !flow.cc.settings().is_empty());
-    parts.extend(changed.map(|flow| {
-        let set: Vec<_> = flow.cc.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
-        format!("{} with {}", flow.cc, set.join(", "))
-    }));
+    let changed = changed.filter(|flow| !flow.cc.is_variant());
+    parts.extend(changed.map(|flow| format!("{} with {}", flow.cc, settings(&flow.cc))));
     parts.join("; ") + "\n"
+}
+
+/// The changed parameters: "beta=0.5, gain=2".
+fn settings(cc: &Cc) -> String {
+    let set: Vec<_> = cc.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    set.join(", ")
 }

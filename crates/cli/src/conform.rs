@@ -114,10 +114,7 @@ fn list(cases: &[Case], global: Global, out: &mut Output) -> Result<(), Failure>
 
 /// Applies each case to a new subject.
 fn check(args: &ConformArgs, cases: &[Case], signals: &Signals) -> Result<Record, Failure> {
-    let own = args.cc.as_deref().map(Algorithm::by_name).transpose();
-    let own = own.map_err(|error| {
-        Failure::new(Exit::Usage, error.to_string(), "`fairpace algorithms` lists the algorithms")
-    })?;
+    let own = args.cc.as_deref().map(Algorithm::by_name).transpose()?;
     let draft = cases.first().map(|case| case.header.draft.clone()).unwrap_or_default();
     let mut record = Record { schema: SCHEMA, commit: COMMIT, draft, ..Record::default() };
     for case in cases {

@@ -168,8 +168,8 @@ fn scenario(args: &DemoArgs, item: &Planned) -> Result<Scenario, Failure> {
         buffer: "2MB".to_owned(),
         rtt: ["10ms", "50ms"].map(str::to_owned).into(),
         duration: show_time(args.duration),
-        stagger: STAGGER,
-        warmup: show_time(warmup),
+        stagger: Some(STAGGER),
+        warmup: Some(show_time(warmup)),
     };
     let comparison = Comparison { path: &path, target: item.target, sets: &[] };
     comparison.scenario(item.cc).map_err(Failure::from)

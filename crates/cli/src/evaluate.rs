@@ -65,7 +65,8 @@ pub(crate) fn run(args: &EvaluateArgs, Call { global, signals, out }: Call<'_>) 
 fn files(record: &Record) -> Result<Vec<Item<'static>>, Failure> {
     let mut items =
         vec![Item::new("report.html", record.html()), Item::new("evaluation.json", to_json(record)?)];
-    items.extend(record.asked.iter().map(|cc| Item::new(format!("{cc}.md"), record.fragment(cc))));
+    let file = |cc: &str| format!("{}.md", cc.replace(':', "-").replace('/', "_"));
+    items.extend(record.asked.iter().map(|cc| Item::new(file(cc), record.fragment(cc))));
     Ok(items)
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn parameters(args: &LoadArgs) -> Result<Vec<Params>, Failure> {
     };
     let mut wanted: Vec<Params> = Vec::new();
     for name in &args.names {
-        let algorithm = Algorithm::by_name(name).map_err(|error| usage(error.to_string()))?;
+        let algorithm = Algorithm::by_name(name)?;
         if wanted.iter().any(|params| params.algorithm() == algorithm) {
             return Err(usage(format!("{name} is named twice")));
         }

@@ -30,6 +30,7 @@ mod trace;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::headers::Named;
+use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::program::Program;
 use fairpace_scenario::Target;
@@ -68,11 +69,12 @@ impl Program for Cli {
         let named = match &self.command {
             Command::Sim(args) => of_run(named, &args.run),
             Command::Testbed(args) => of_run(named, args),
-            Command::Compare(args) => named.names(&args.cc).sets(&args.changes.sets),
+            Command::Compare(args) => named.names(&args.algorithms()).sets(&args.changes.sets),
             Command::Evaluate(args) => {
                 let named = named.names(&args.names).names(&args.beside).sets(&args.evaluation.sets);
                 args.criteria.iter().fold(named, |named, folder| named.criteria(folder))
             }
+            Command::Algorithms(args) => named.names(&args.names),
             Command::Load(args) => named.names(&args.names),
             Command::Enable(args) => named.names(&args.load.names),
             Command::Replace(args) => named.names(&args.load.names),
@@ -93,7 +95,7 @@ impl Program for Cli {
             Command::Testbed(args) => sim::file(&args, Target::Testbed, Call::begin(global, out)?),
             Command::Compare(args) => compare::run(&args, Call::begin(global, out)?),
             Command::Demo(args) => demo::run(&args, Call::begin(global, out)?),
-            Command::Algorithms => algorithms::list(global, out),
+            Command::Algorithms(args) => algorithms::run(&args, global, out),
             Command::Evaluate(args) => evaluate::run(&args, Call::begin(global, out)?),
             Command::Conform(args) => conform::run(&args, Call::begin(global, out)?),
             Command::New(args) => new::run(&args, global, out),
@@ -112,6 +114,10 @@ impl Program for Cli {
             Command::Completions { shell } => shell::completions(shell, out),
             Command::Man { dir } => shell::man(dir.as_deref(), out),
         }
+    }
+
+    fn build() -> String {
+        host::build()
     }
 
     fn unknown_command(name: &str) -> Option<(String, String)> {

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use fairpace_cc::Algorithm;
 use fairpace_scenario::quantity::{
     Buffer, Dimension, PACKET_BYTES, parse as parse_quantity, parse_buffer, parse_time, show_time,
 };
-use fairpace_scenario::{Invalid, Problem, Scenario, Set, Target, parse};
+use fairpace_scenario::{Cc, Invalid, Problem, Scenario, Set, Target, parse};
 
 use toml::{Table, Value};
 
@@ -92,7 +93,10 @@ impl Criterion {
 /// The changes of `sets` that apply to a scenario with these algorithms: changes of their parameters, and
 /// changes of other keys.
 pub(crate) fn taking_part(sets: &[Set], algorithms: &[&str]) -> Vec<Set> {
-    let takes_part = |set: &&Set| set.algorithm().is_none_or(|of| algorithms.contains(&of));
+    // a header is called by its name, a variant by that of its algorithm
+    let name = |text: &str| Algorithm::by_name(Cc::split(text).0).map(Algorithm::name);
+    let is_of = |of: &str| algorithms.iter().any(|text| name(text) == Ok(of));
+    let takes_part = |set: &&Set| set.algorithm().is_none_or(is_of);
     sets.iter().filter(takes_part).cloned().collect()
 }
 

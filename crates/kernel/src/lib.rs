@@ -70,7 +70,7 @@ pub use load::{Testing, load_testing};
 pub use namespace::{Namespace, Namespaces, namespaces};
 #[cfg(feature = "testing")]
 pub use object::is_built;
-pub use object::{Object, ObjectParameter, compile_with};
+pub use object::{Object, ObjectParameter, compile_with, contained_objects};
 pub use observe::Flow;
 pub use replace::replace;
 #[cfg(feature = "testing")]

@@ -24,6 +24,13 @@ pub(crate) fn built() -> Result<&'static [(&'static str, &'static [u8])], &'stat
     OBJECTS
 }
 
+/// Returns name and ELF bytes of all objects that this build contains: those of the listed algorithms, and the
+/// loader's own. Without clang a build contains none.
+#[must_use]
+pub fn contained_objects() -> Vec<(&'static str, &'static [u8])> {
+    [OBJECTS, TOOLS].into_iter().flatten().flatten().copied().collect()
+}
+
 /// Returns the ELF bytes of an embedded object that is no algorithm.
 pub(crate) fn tool(name: &'static str) -> Result<&'static [u8], Error> {
     let tools = TOOLS.map_err(|why| Error::NotBuilt { why })?;

@@ -72,7 +72,7 @@ pub(crate) fn compare_scenarios(
 ) -> PyResult<Vec<Checked>> {
     let stagger = parse_time(stagger)
         .map_err(|why| raised(py, &Failure::new(Exit::Usage, format!("stagger: {why}"), "for example 5s")))?;
-    let path = PathArgs { rate, buffer, rtt, duration, stagger, warmup };
+    let path = PathArgs { rate, buffer, rtt, duration, stagger: Some(stagger), warmup: Some(warmup) };
     let sets = changes(sets);
     let comparison = Comparison { path: &path, target: Target::Simulator, sets: &sets };
     let scenarios = comparison.scenarios(&cc).map_err(|failure| raised(py, &failure))?;

@@ -94,6 +94,7 @@ fn summary_of(group: &Group, flows: &[FlowSummary]) -> FlowSummary {
     FlowSummary {
         name: group.name.clone(),
         cc: members().next().map(|flow| flow.cc.clone()).unwrap_or_default(),
+        set: members().next().map(|flow| flow.set.clone()).unwrap_or_default(),
         rtt_ms: every(|flow| flow.rtt_ms),
         start_s: members().map(|flow| flow.start_s).fold(f64::INFINITY, f64::min),
         failed: members().map(|flow| flow.failed).sum(),

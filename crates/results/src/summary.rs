@@ -1,5 +1,7 @@
 //! The stable record of a run. Fields may be added; docs/reference/json.md explains each field.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA;
@@ -52,8 +54,11 @@ pub struct ScenarioId {
 pub struct FlowSummary {
     /// Name of the flow in the scenario.
     pub name: String,
-    /// Algorithm of the flow.
+    /// Algorithm of the flow; of a variant with its parameters: `bbr3:beta=0.5`.
     pub cc: String,
+    /// Parameters of a variant and their values; left out for other algorithms.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
     /// Base round-trip time of the path.
     pub rtt_ms: f64,
     /// Time when the flow started.

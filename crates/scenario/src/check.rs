@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairpace_cc::{Algorithm, ParamError, UnknownAlgorithm};
 
-use crate::cc::{Cc, CcError};
+use crate::cc::{Cc, CcError, HEADER_END};
 use crate::fault::{Complaint, Fault, impossible};
 use crate::impairments::in_order;
 use crate::key::{Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, RunsOn, Section};
@@ -69,13 +69,18 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
     let did_you_mean =
         |nearest: Option<&str>| nearest.map(|guess| format!("did you mean `{guess}`? ")).unwrap_or_default();
     match error {
-        CcError::Unknown(UnknownAlgorithm { name, nearest, known }) => Complaint::new(
-            "unknown-algorithm",
-            match name.ends_with(".h") {
-                true => format!("there is no file `{name}`"),
-                false => format!("there is no algorithm `{name}`"),
-            },
-            format!("{}Known are {}", did_you_mean(nearest), known.join(", ")),
+        CcError::Unknown(error) if error.name.ends_with(HEADER_END) => missing_header(&error.name),
+        CcError::Unknown(error) => {
+            let UnknownAlgorithm { name, nearest, known } = &error;
+            let meant = error.meaning().map(|meaning| format!("{meaning}. "));
+            let help =
+                format!("{}Known are {}", meant.unwrap_or_else(|| did_you_mean(*nearest)), known.join(", "));
+            Complaint::new("unknown-algorithm", format!("there is no algorithm `{name}`"), help)
+        }
+        CcError::NotASetting { ref name, .. } => Complaint::new(
+            "wrong-parameter",
+            error.to_string(),
+            format!("write a parameter and its value after the name, as in `{name}:beta=0.5`"),
         ),
         CcError::KernelName(_) => Complaint::new(
             "unknown-algorithm",
@@ -110,6 +115,13 @@ pub(crate) fn complaint_of_cc(error: CcError) -> Complaint {
             ),
         },
     }
+}
+
+/// Returns the complaint about a header that does not exist; it says where it was looked for.
+fn missing_header(name: &str) -> Complaint {
+    let place = std::path::absolute(name).unwrap_or_else(|_| name.into());
+    let help = format!("it was looked for as {}", place.display());
+    Complaint::new("unknown-header", format!("there is no file `{name}`"), help)
 }
 
 /// Returns everything that is wrong with a scenario.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use crate::files::hex;
-use crate::key::{DefaultValue, Key, Section};
+use crate::key::{DefaultValue, Key, Kind, Section};
 use crate::value::Value;
 use crate::{Flow, Link, Scenario, Sizes, keys};
 
@@ -15,17 +15,21 @@ impl Scenario {
     /// the text gives the same scenario.
     #[must_use]
     pub fn to_toml(&self) -> String {
+        self.written(Files::ByName)
+    }
+
+    fn written(&self, files: Files) -> String {
         let mut text = String::new();
         let usual = Scenario::of_length(self.duration);
         for row in keys::of_scenario().filter(|row| !row.key().hashed) {
-            write_key(&mut text, row.key(), row.get(self), row.get(&usual).as_ref(), Files::ByName);
+            write_key(&mut text, row.key(), row.get(self), row.get(&usual).as_ref(), files);
         }
-        text.push_str(&self.experiment(Files::ByName));
+        text.push_str(&self.experiment(files));
         text
     }
 
-    /// The canonical form and the files that it names, for one folder: together they are the scenario. The
-    /// names of the files follow from their contents.
+    /// The canonical form and the files that it names, for one folder: together they are the scenario. A
+    /// header keeps its name; the names of other files follow from their contents.
     #[must_use]
     pub fn bundle(&self) -> Bundle {
         let mut renamed = self.clone();
@@ -40,7 +44,10 @@ impl Scenario {
                 files.entry(sizes.name.clone()).or_insert_with(|| sizes.to_text());
             }
         }
-        Bundle { toml: renamed.to_toml(), files: files.into_iter().collect() }
+        for flow in &self.flows {
+            files.extend(flow.cc.bundled().1);
+        }
+        Bundle { toml: renamed.written(Files::InBundle), files: files.into_iter().collect() }
     }
 
     /// SHA-256, in hex, of everything that decides the outcome except the seed. Title, why, comments, order
@@ -73,7 +80,11 @@ impl Scenario {
         let rows = keys::with_usual(keys::of_flow(), &Flow::any());
         for flow in &self.flows {
             text.push_str("\n[[flow]]\n");
-            for (row, usual) in &rows {
+            // the name of a variant has its parameters
+            let is_in_name = |key: &Key| {
+                key.kind == Kind::Parameters && flow.cc.is_variant() && !matches!(files, Files::ByContent)
+            };
+            for (row, usual) in rows.iter().filter(|(row, _)| !is_in_name(row.key())) {
                 write_key(&mut text, row.key(), row.get(flow), usual.as_ref(), files);
             }
         }
@@ -103,6 +114,8 @@ pub fn hash_of_all<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Str
 enum Files {
     /// The file's name, so that the scenario can be read again.
     ByName,
+    /// A copy of the file in the scenario's folder.
+    InBundle,
     /// A hash of the file's content, for the scenario's hash.
     ByContent,
 }
@@ -119,7 +132,8 @@ fn write_key(text: &mut String, key: &Key, value: Option<Value>, usual: Option<&
     let written = match (&value, files) {
         (Value::Trace(trace), Files::ByContent) => format!("\"sha256:{}\"", trace.digest()),
         (Value::Sizes(sizes), Files::ByContent) => format!("\"sha256:{}\"", sizes.digest()),
-        (Value::Cc(cc), Files::ByContent) => cc.content().unwrap_or_else(|| value.to_toml(key.kind)),
+        (Value::Cc(cc), Files::ByContent) => cc.content(),
+        (Value::Cc(cc), Files::InBundle) => Value::Text(cc.bundled().0).to_toml(Kind::Text),
         _ => value.to_toml(key.kind),
     };
     let _ = writeln!(text, "{} = {written}", key.name);

@@ -1,5 +1,6 @@
 //! The scenario as a whole, with the keys at the top of the file.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::flow::Flow;
@@ -34,6 +35,17 @@ pub struct Scenario {
     pub hash: String,
 }
 
+/// Most characters of a title.
+const MOST_TITLE: usize = 200;
+
+/// Returns the title of a scenario whose file, of this name, has none.
+pub(crate) fn title_of(name: &str) -> String {
+    let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+    let plain = |c: char| if c.is_control() { '_' } else { c };
+    let title: String = stem.chars().map(plain).take(MOST_TITLE).collect();
+    if title.is_empty() { "scenario".to_owned() } else { title }
+}
+
 impl Scenario {
     /// Returns a scenario of this length without links and flows; all other keys have their defaults.
     pub(crate) fn of_length(duration: Duration) -> Self {
@@ -56,7 +68,8 @@ impl Scenario {
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Row<Scenario>] = &[
     Row::top("title", Kind::Text, field!(Scenario, title), "What is compared, in a few words.")
-        .range(1, 200).example("\"Flows with RTTs of 10 and 50 ms share a deep buffer\"").not_hashed(),
+        .range(1, MOST_TITLE as u64).example("\"Flows with RTTs of 10 and 50 ms share a deep buffer\"")
+        .or("the file's name without its end").always_printed().not_hashed(),
     Row::top("why", Kind::Text, field!(Scenario, why), "Why it is worth running.")
         .range(0, 10_000).or("empty").always_printed().multiline().not_hashed(),
     Row::top("seed", Kind::Integer, field!(Scenario, seed),

@@ -8,6 +8,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use fairpace_cc::Algorithm;
 
+use crate::cc::Cc;
 use crate::excerpt::Text;
 use crate::fault::Complaint;
 use crate::key::{Kind, Section};
@@ -71,7 +72,7 @@ impl Set {
 
     /// The name of the algorithm, if the change sets a parameter of an algorithm.
     #[must_use]
-    pub fn algorithm(&self) -> Option<&str> {
+    pub fn algorithm(&self) -> Option<&'static str> {
         parameter_of(&self.key).map(|(algorithm, _)| algorithm)
     }
 }
@@ -100,6 +101,11 @@ impl Sources {
         self.sets.push((start, Text::new(name, &text)));
         // the value's own argument shows no key: point at the value for both
         (start..if value_at == 0 { end } else { start + set.key.len() }, start + value_at..end)
+    }
+
+    /// Whether a span lies in the file, and not in a change.
+    pub(crate) fn is_of_file(&self, span: &Range<usize>) -> bool {
+        span.start <= self.length
     }
 
     /// The text that a span lies in, and the span within it.
@@ -133,8 +139,10 @@ pub(crate) fn apply<'i>(
     complaints
 }
 
-fn parameter_of(key: &str) -> Option<(&str, &str)> {
-    key.split_once('.').filter(|(algorithm, _)| Algorithm::by_name(algorithm).is_ok())
+/// The name of the algorithm and the parameter, if the key is a parameter of an algorithm.
+fn parameter_of(key: &str) -> Option<(&'static str, &str)> {
+    let (algorithm, parameter) = key.split_once('.')?;
+    Some((Algorithm::by_name(algorithm).ok()?.name(), parameter))
 }
 
 fn change<'i>(
@@ -290,8 +298,8 @@ fn set_parameter<'i>(
     let mut changed = false;
     for table in tables(document, "flow") {
         let cc = string(table, "cc").unwrap_or_default().to_owned();
-        // a flow may have it by the path of its header
-        if cc == algorithm || Algorithm::by_name(&cc).is_ok_and(|of| of.name() == algorithm) {
+        // a flow may have it by the path of its header, or have a variant of it
+        if Algorithm::by_name(Cc::split(&cc).0).is_ok_and(|of| of.name() == algorithm) {
             if let Some(set) = inner(table, "set", key_span) {
                 put(set, &Spanned::new(key_span.clone(), Cow::Owned(parameter.to_owned())), value);
             }

@@ -128,6 +128,7 @@ fn flow_record(
     series.completion_ms = flow.transfers.percentiles_ms();
     let (rtt, start) = (ns(settings.rtt), ns(settings.start));
     let mut summary = flow.meter.summary(&settings.name, &settings.cc.to_string(), rtt, start);
+    summary.set = settings.cc.named_settings();
     summary.failed = flow.failed;
     summary.media = flow.media.as_mut().map(|media| media.finish());
     if has_transfers(settings) {

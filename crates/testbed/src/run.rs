@@ -231,6 +231,7 @@ fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, 
         let cc = flow.cc.to_string();
         let of = |meter: &FlowMeter| meter.summary(&flow.name, &cc, ns(flow.rtt), ns(flow.start));
         let summary = FlowSummary {
+            set: flow.cc.named_settings(),
             completion_s: completed.map(|ns| ns as f64 / SECOND as f64),
             goodput_mbps: of(&received.meter).goodput_mbps,
             retransmits: telemetry.retransmits,

@@ -61,7 +61,8 @@ fn a_header_becomes_an_algorithm_with_its_parameters() {
     let library = compiler.compile(&header, &place.libraries()).unwrap();
     assert_eq!(library.warnings, "");
     let (written, digest) = (vec!["./steady.h".to_owned()], library.digest.clone());
-    let compiled = Compiled { library: library.path, origin: Origin { header, written, digest } };
+    let compiled =
+        Compiled { library: library.path, origin: Origin { header, written, digest, files: library.files } };
     // SAFETY: compiled just now
     let steady = unsafe { load(compiled) }.unwrap();
     assert_eq!((steady.name(), steady.title()), ("steady", "A window that never changes"));

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::table::{self, table};
+use fairpace_cli_core::table::{self, prose, table};
 use fairpace_kernel::{Check, Features, Standing};
 use serde::Serialize;
 
@@ -152,9 +152,10 @@ fn diagnosis(release: &str, checks: &[Check], can_load: bool, can_measure: bool)
     }
     out.push_str(&table::text(&lines));
     for check in checks.iter().filter(|check| check.standing != Standing::Ok) {
-        out.push_str(&format!("\n{}: {}\n  why it matters: {}\n", check.what, check.found, check.matters));
+        let text = format!("\n{}: {}\n  why it matters: {}\n", check.what, check.found, check.matters);
+        out.push_str(&prose(&text));
         if !check.remedy.is_empty() {
-            out.push_str(&format!("  what to do: {}\n", check.remedy));
+            out.push_str(&prose(&format!("  what to do: {}\n", check.remedy)));
         }
     }
     let answer = |can: bool| if can { "yes" } else { "no" };

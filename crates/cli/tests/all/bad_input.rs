@@ -119,7 +119,8 @@ fn wrong_arguments_of_compare_are_named() {
     with("--cc", "bbr1,bbw").fails(2, "--cc:1:1: there is no algorithm `bbw`");
     with("--duration", "-1s").fails(2, "--duration:1:1: `duration`: \"-1s\" is negative");
     with("--warmup", "60s").fails(2, "nothing is in it");
-    with("--duration", "10s").fails(2, "write a time before \"10s\", or make the run longer");
+    let short = ["compare", "bbr1", "--duration", "10s", "--warmup", "20s"];
+    place.run(&short).fails(2, "write a time before \"10s\", or make the run longer");
     with("--stagger", "60s").fails(2, "a flow would start at 60s, but the run ends at 60s");
     with("--stagger", "5").fails(2, "has no unit");
     with("--on", "moon").fails(2, "--on");

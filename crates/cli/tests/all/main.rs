@@ -14,3 +14,4 @@ mod repeat;
 mod results;
 mod support;
 mod traces;
+mod typed;

@@ -268,8 +268,8 @@ fn is_listed(run: impl Fn(&[&str]) -> Ended) {
         (defaults(&aimd), defaults(&gentle)),
         (vec!["1".into(), "0.5".into()], vec!["2".into(), "0.875".into()])
     );
-    let text = run(&["algorithms"]).succeeds().stdout;
-    assert!(text.contains("aimd_gentle: aimd with other defaults"), "{text}");
+    let text = run(&["algorithms", "aimd_gentle"]).succeeds().stdout;
+    assert!(text.contains("aimd with other defaults: keep=0.875, increase_pkts=2"), "{text}");
     assert!(run(&["man"]).succeeds().stdout.contains("fairpace"));
 }
 

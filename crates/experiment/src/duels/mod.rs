@@ -7,11 +7,13 @@ mod record;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::StringValueParser;
 use fairpace_cc::Algorithm;
-use fairpace_scenario::Set;
 use fairpace_scenario::quantity::{parse_time, show_time};
+use fairpace_scenario::{Cc, CcError, Set};
 
-use fairpace_cli_core::args::from_one_to;
+use fairpace_cli_core::args::{Trimmed, from_one_to};
+use fairpace_cli_core::comparison::distinct;
 use fairpace_cli_core::failure::{Exit, Failure};
 
 use crate::evaluation::check_sets;
@@ -23,7 +25,12 @@ pub use record::{AlgorithmSettings, Buffer, Duel, Record, SCHEMA};
 #[derive(Debug, Clone, Args)]
 pub struct Duels {
     /// The algorithms; by default all but `agent`.
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = Trimmed(StringValueParser::new())
+    )]
     pub cc: Vec<String>,
     /// Rate of the link.
     #[arg(long, default_value = "100mbit")]
@@ -55,6 +62,11 @@ pub struct Duels {
     pub sets: Vec<Set>,
 }
 
+/// Whether one of the names is an algorithm, or a variant of it.
+fn is_with(names: &[String], algorithm: &str) -> bool {
+    names.iter().any(|name| Cc::split(name).0 == algorithm)
+}
+
 impl Duels {
     /// Names of the algorithms: [`cc`](Self::cc), or all but `agent`, which only works in an environment.
     fn names(&self) -> Result<Vec<String>, Failure> {
@@ -63,14 +75,11 @@ impl Duels {
             return Ok(names.filter(|name| name != "agent").collect());
         }
         // a header is called by its name; what is no algorithm is an error of the scenarios
-        let name = |cc: &String| Algorithm::by_name(cc).map_or(cc.clone(), |of| of.name().to_owned());
-        let names: Vec<String> = self.cc.iter().map(name).collect();
-        let mut all = (0..names.len()).map(|index| (&names[index], names[..index].contains(&names[index])));
-        if let Some((twice, _)) = all.find(|(_, is_above)| *is_above) {
-            let help = "each algorithm meets itself without being named twice";
-            return Err(Failure::new(Exit::Usage, format!("--cc names {twice} twice"), help));
-        }
-        check_sets(&self.sets, &names.iter().map(String::as_str).collect::<Vec<_>>(), &[])?;
+        let all: Vec<Cc> = self.cc.iter().map(|cc| cc.parse()).collect::<Result<_, CcError>>()?;
+        distinct(&all.iter().collect::<Vec<_>>(), "--cc")
+            .map_err(|failure| failure.with_help("each algorithm meets itself without being named twice"))?;
+        let names: Vec<String> = all.iter().map(Cc::to_string).collect();
+        check_sets(&self.sets, &names, &[])?;
         Ok(names)
     }
 

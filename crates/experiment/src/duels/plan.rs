@@ -7,10 +7,10 @@ use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::signals::Signals;
 use fairpace_results::{LinkSummary, Summary};
 use fairpace_scenario::quantity::{Dimension, show, show_time};
-use fairpace_scenario::{Scenario, Set, Target, hash_of_all, parse};
+use fairpace_scenario::{Cc, Scenario, Set, Target, hash_of_all, parse};
 
-use super::Duels;
 use super::record::{AlgorithmSettings, Buffer, Duel, Record, SCHEMA};
+use super::{Duels, is_with};
 use crate::Range;
 
 /// Size of a full-sized packet on the wire, bits.
@@ -125,7 +125,8 @@ impl Duels {
             Set::argument("--rtt", "flow.rtt", rtt),
             Set::argument("--stagger", "flow.2.start", show_time(start)),
         ];
-        let is_for_these = |set: &&Set| set.algorithm().is_none_or(|of| names.iter().any(|name| *name == of));
+        let is_for_these =
+            |set: &&Set| set.algorithm().is_none_or(|of| is_with(&names.map(String::clone), of));
         sets.extend(self.sets.iter().filter(is_for_these).cloned());
         let mut scenario = parse("", TEMPLATE, &sets, Target::Simulator)?;
         scenario.title = format!("{} against {}", names[0], names[1]);
@@ -158,7 +159,7 @@ fn fit_to_path(scenario: &mut Scenario) -> Result<(), Failure> {
     let bdp_pkts = u128::from(rate_bps) * rtt.as_nanos() / 1_000_000_000 / PACKET_BITS;
     for flow in &mut scenario.flows {
         let cc = flow.cc.to_string();
-        let (parameter, value) = match cc.as_str() {
+        let (parameter, value) = match Cc::split(&cc).0 {
             "fixed_cwnd" => ("cwnd_pkts", bdp_pkts.max(1).to_string()),
             "fixed_rate" => ("rate", show(rate_bps / 16 * 8, Dimension::Rate)),
             _ => continue,

@@ -10,10 +10,12 @@ use std::time::Instant;
 
 use crate::{Criterion, CriterionRecord, Form, Record, SCHEMA, seed_of};
 use clap::Args;
+use clap::builder::StringValueParser;
 use fairpace_cc::Algorithm;
-use fairpace_scenario::{MOST_SEED, Scenario, Set, Target, hash_of_all};
+use fairpace_scenario::{Cc, MOST_SEED, Scenario, Set, Target, hash_of_all};
 
-use fairpace_cli_core::args::{Global, Jobs, from_one_to};
+use fairpace_cli_core::args::{Global, Jobs, Trimmed, from_one_to};
+use fairpace_cli_core::comparison::distinct;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::progress::expected_packets;
@@ -29,7 +31,12 @@ const FIRST_SEED: u64 = 1;
 #[derive(Debug, Clone, Args)]
 pub struct EvaluationArgs {
     /// Only these criteria, by id, file or section: G1,crowds,5.1.
-    #[arg(long, value_name = "CRITERION,...", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "CRITERION,...",
+        value_delimiter = ',',
+        value_parser = Trimmed(StringValueParser::new())
+    )]
     pub criterion: Vec<String>,
     /// Only the cases that the criteria name for a quick look.
     #[arg(long)]
@@ -285,30 +292,29 @@ pub fn chosen<'g>(
     Ok(criteria.iter().copied().filter(wanted).collect())
 }
 
-/// Checks the algorithms that the user wrote: names, or paths of headers.
+/// Checks the algorithms that the user wrote: names, paths of headers, or variants of either.
 ///
 /// # Errors
 /// Returns an error if an algorithm does not exist or is named twice; `option` is the option that names it.
 pub fn names(asked: &[String], option: &str) -> Result<Vec<String>, Failure> {
-    let mut names: Vec<String> = Vec::new();
+    let mut all: Vec<Cc> = Vec::new();
     for written in asked {
-        let algorithm = Algorithm::by_name(written).map_err(|error| {
-            Failure::new(Exit::Usage, error.to_string(), "`fairpace algorithms` lists all algorithms")
-        })?;
-        let name = algorithm.name();
-        if names.iter().any(|known| known == name) {
-            let message = format!("{option} names {name} twice");
-            return Err(Failure::new(Exit::Usage, message, "name each algorithm once"));
-        }
-        names.push(name.to_owned());
+        // an evaluation compares what runs in the simulator
+        Algorithm::by_name(Cc::split(written).0)?;
+        all.push(written.parse()?);
     }
-    Ok(names)
+    distinct(&all.iter().collect::<Vec<_>>(), option)?;
+    Ok(all.iter().map(Cc::to_string).collect())
 }
 
 /// The algorithms as a command line names them: a header by its path.
 #[must_use]
 pub fn written(names: &[String]) -> Vec<String> {
-    let written = |name: &String| Algorithm::by_name(name).map_or(name.clone(), |of| of.written().to_owned());
+    let written = |text: &String| {
+        let name = Cc::split(text).0;
+        let path = Algorithm::by_name(name).map_or_else(|_| name.to_owned(), |of| of.written().to_owned());
+        format!("{path}{}", &text[name.len()..])
+    };
     names.iter().map(written).collect()
 }
 
@@ -334,8 +340,10 @@ fn check_seeds(first: u64, seeds: u32) -> Result<(), Failure> {
     }
 }
 
-/// Checks that each changed parameter is of one of the algorithms that the user names, or of a rival.
-pub(crate) fn check_sets(sets: &[Set], names: &[&str], rivals: &[String]) -> Result<(), Failure> {
+/// Checks that each changed parameter is of one of the algorithms that the user names, with or without a
+/// variant's settings, or of a rival.
+pub(crate) fn check_sets(sets: &[Set], names: &[impl AsRef<str>], rivals: &[String]) -> Result<(), Failure> {
+    let names: Vec<&str> = names.iter().map(|name| Cc::split(name.as_ref()).0).collect();
     let takes_part = |of: &str| names.contains(&of) || rivals.iter().any(|rival| rival == of);
     match sets.iter().filter_map(Set::algorithm).find(|of| !takes_part(of)) {
         None => Ok(()),

@@ -40,7 +40,7 @@ fn is_loaded() -> bool {
         let library = compiler.compile(header.as_ref(), place.path()).expect("it compiles");
         assert_eq!(library.warnings, "");
         let (written, digest) = (vec!["policy.h".to_owned()], library.digest);
-        let origin = Origin { header: header.into(), written, digest };
+        let origin = Origin { header: header.into(), written, digest, files: Vec::new() };
         // SAFETY: compiled from this version's native.c just now
         unsafe { load(Compiled { library: library.path, origin }) }.expect("the name is free");
         true

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use fairpace_cc::{Algorithm, UnknownAlgorithm};
+use fairpace_cc::Algorithm;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::{Output, note};
@@ -115,13 +115,7 @@ fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, Failure> {
     if names.is_empty() {
         return Ok(Algorithm::all().collect());
     }
-    let known = |name: &String| {
-        let unknown = |error: UnknownAlgorithm| {
-            Failure::new(Exit::Usage, error.to_string(), "`fairpace algorithms` lists them")
-        };
-        Algorithm::by_name(name).map_err(unknown)
-    };
-    names.iter().map(known).collect()
+    names.iter().map(|name| Ok(Algorithm::by_name(name)?)).collect()
 }
 
 fn soak(args: &SoakArgs, global: Global, signals: &Signals, program: &Path) -> Result<SoakRecord, Failure> {

@@ -26,7 +26,7 @@ fn load() {
         let compiler = NativeCompiler::new(Sources::contained().expect("unpack")).expect("clang");
         for header in write_headers(folder.path()).expect("write") {
             let library = compiler.compile(&header, folder.path()).unwrap_or_else(|error| panic!("{error}"));
-            let origin = Origin { header, written: Vec::new(), digest: library.digest };
+            let origin = Origin { header, written: Vec::new(), digest: library.digest, files: library.files };
             // SAFETY: compiled from this version's native.c just now
             unsafe { plugin::load(Compiled { library: library.path, origin }) }.expect("it loads");
         }

@@ -20,19 +20,21 @@ use crate::key::{DefaultValue, MOST_FLOWS, Section};
 use crate::problem::{Invalid, Problem};
 use crate::quantity::{Buffer, show_time};
 use crate::row::Lens;
+use crate::scenario::title_of;
 use crate::sets::{self, Set, Sources};
 use crate::value::{Given, Value};
 use crate::{Cc, CcError, Flow, Link, Scenario, Target, keys};
 use values::kind_of;
 
 /// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors;
-/// files that the text names are looked for in its folder.
+/// files that the text names are looked for in its folder, and files that `sets` names in the working directory.
 ///
 /// # Errors
 /// Every problem of the scenario, each with its place.
 pub fn parse(name: &str, text: &str, sets: &[Set], target: Target) -> Result<Scenario, Invalid> {
     let mut reader = Reader {
         sources: Sources::new(name, text),
+        name,
         folder: Path::new(name).parent().unwrap_or(Path::new("")),
         target,
         problems: Vec::new(),
@@ -74,7 +76,10 @@ struct Part<'t, 'i> {
 
 struct Reader<'a> {
     sources: Sources,
-    /// The folder that paths of files start from.
+    /// The file's name.
+    name: &'a str,
+    /// The folder that paths of files in the text start from; in changes they start from the working
+    /// directory.
     folder: &'a Path,
     target: Target,
     problems: Vec<Problem>,
@@ -132,6 +137,9 @@ impl Reader<'_> {
         for (section, given) in [(Section::Top, &top), (Section::Window, &window)] {
             let rows = keys::of_scenario().filter(|row| row.key().section == section);
             set_given(rows, &mut scenario, given);
+        }
+        if top.get("title").is_none() {
+            scenario.title = title_of(self.name);
         }
         for fault in check::faults(&scenario, self.target) {
             self.fault(fault);

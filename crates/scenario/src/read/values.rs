@@ -9,7 +9,7 @@ use crate::fault::Complaint;
 use crate::key::{Key, Kind};
 use crate::quantity::{self, BurstLength, Dimension, NotAQuantity};
 use crate::value::{Given, Value};
-use crate::{Drops, Sizes, Trace, check, files, keys};
+use crate::{Cc, Drops, Sizes, Trace, check, files, keys};
 
 use super::{Part, REFERENCE, Reader};
 
@@ -72,7 +72,10 @@ impl Reader<'_> {
                 }
             }
             Kind::Algorithm => {
-                let name = self.text(key, written)?;
+                let mut name = self.text(key, written)?;
+                if self.sources.is_of_file(&written.span()) {
+                    name = Cc::from_folder(self.folder, &name);
+                }
                 let cc = check::algorithm(&name, self.target);
                 Value::Cc(cc.map_or_else(|complaint| self.wrong(key, written, complaint), Some)?)
             }
@@ -245,7 +248,9 @@ impl Reader<'_> {
         read: impl FnOnce(&str, &str) -> Result<T, String>,
     ) -> Option<T> {
         let (file, name) = (self.text(key, written)?, key.name);
-        let complaint = match files::text(&self.folder.join(&file)) {
+        let is_of_file = self.sources.is_of_file(&written.span());
+        let place = if is_of_file { self.folder.join(&file) } else { file.clone().into() };
+        let complaint = match files::text(&place) {
             Ok(text) => match read(&file, &text) {
                 Ok(found) => return Some(found),
                 Err(why) => {
@@ -258,7 +263,12 @@ impl Reader<'_> {
                     Kind::Sizes => format!("built in are {}; ", Sizes::BUILT_IN.join(", ")),
                     _ => String::new(),
                 };
-                let help = format!("{known}a file is named by its path from the folder of the scenario file");
+                let from =
+                    if is_of_file { "the folder of the scenario file" } else { "the working directory" };
+                let place = std::path::absolute(&place).unwrap_or(place);
+                let place = place.display();
+                let help =
+                    format!("{known}a file is named by its path from {from}; it was looked for as {place}");
                 Complaint::new("file", format!("`{name}`: cannot read `{file}`: {why}"), help)
             }
         };
