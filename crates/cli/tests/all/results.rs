@@ -246,7 +246,7 @@ fn compare_stores_every_run() {
         "--rtt",
         "20ms",
         "--cc",
-        "bbr1,reno,bbr1:high_gain=2.5",
+        "bbr1,reno,bbr1:startup_gain=2.5",
         "--duration",
         "1s",
         "--warmup",
@@ -257,7 +257,7 @@ fn compare_stores_every_run() {
     place.run(&arguments).succeeds();
     let stored: Value = serde_json::from_str(&place.read("out/summary.json")).unwrap();
     assert_eq!(stored.as_array().map(Vec::len), Some(3));
-    for dir in ["bbr1", "reno", "bbr1-high_gain-2.5"] {
+    for dir in ["bbr1", "reno", "bbr1-startup_gain-2.5"] {
         let one: Value = serde_json::from_str(&place.read(&format!("out/{dir}/summary.json"))).unwrap();
         assert!(stored.as_array().unwrap().contains(&one));
         place.read(&format!("out/{dir}/series.csv"));
