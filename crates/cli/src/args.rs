@@ -228,7 +228,8 @@ pub(crate) struct Changes {
     /// Seed of all random numbers; the same as `--set seed=SEED`.
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) seed: Option<String>,
-    /// Write the results to this directory: summary.json, series.csv, scenario.toml, report.html.
+    /// Write the results to this directory: summary.json, scenario.toml, report.html, and the time
+    /// series in flows.csv, links.csv and backlog.csv.
     ///
     /// All files appear in one step when the run is over. An earlier result is replaced unless it was
     /// changed; a directory that holds other files is refused.
@@ -264,8 +265,8 @@ pub(crate) struct SimArgs {
     /// Run it N times, with the scenario's seed and the N - 1 numbers after it: means with 95 % confidence
     /// intervals.
     ///
-    /// With --out, DIR gets repeat.json and runs.csv too, summary.json is an array, and there is no
-    /// series.csv.
+    /// With --out, DIR gets repeat.json and runs.csv too, summary.json is an array, and there are no time
+    /// series.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) repeat: Option<u32>,
     /// Runs at a time; by default one for each core. It does not change the results.

@@ -7,7 +7,7 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::to_json;
 use fairpace_cli_core::result_dir::Item;
 use fairpace_report::{Context, Published, RunContext};
-use fairpace_results::{Cost, Repeat, Run, Summary};
+use fairpace_results::{Cost, Repeat, Run, SeriesTable, Summary};
 use fairpace_scenario::{Scenario, Target};
 
 /// One of several runs: its label and its record.
@@ -24,7 +24,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The files of one run: `summary.json`, `series.csv`, `scenario.toml` and `report.html`.
+/// The files of one run: `summary.json`, `flows.csv`, `links.csv`, `backlog.csv`, `scenario.toml` and `report.html`.
 pub(crate) fn single<'a>(scenario: &Scenario, run: &'a Run, target: Target) -> Vec<Item<'a>> {
     let context = Context {
         why: scenario.why.clone(),
@@ -110,10 +110,11 @@ fn run_context(case: Case<'_>, file: &str) -> RunContext {
 
 fn files<'a>(prefix: &str, scenario: &Scenario, run: &'a Run) -> Vec<Item<'a>> {
     let phase = |index: i8| u32::try_from(index).ok().and_then(Phase::from_number).map(Phase::name);
-    let mut items = vec![
-        Item::new(format!("{prefix}summary.json"), run.summary.stable_json()),
-        Item::written(format!("{prefix}series.csv"), move |file| run.write_series_csv(file, phase)),
-    ];
+    let mut items = vec![Item::new(format!("{prefix}summary.json"), run.summary.stable_json())];
+    items.extend(SeriesTable::ALL.map(|table| {
+        let name = format!("{prefix}{}", table.file_name());
+        Item::written(name, move |file| run.write_series_csv(table, file, phase))
+    }));
     items.extend(scenario_files(prefix, scenario));
     items
 }

@@ -53,7 +53,7 @@ fn grouped(run: &Run) -> Run {
     };
     let note = format!(
         "This page shows groups of the {} flows, by algorithm and goodput: means of the flows of a group, \
-         sums of their backlogs. summary.json and series.csv have each flow.",
+         sums of their backlogs. summary.json and flows.csv have each flow.",
         run.summary.flows.len()
     );
     let mut notes = vec![note];

@@ -1,7 +1,7 @@
 //! The record of a run, which simulator and testbed share, and the metrics that are computed from it.
 //!
 //! - [`Summary`] is the stable, versioned record; [`Summary::stable_json`] is the content of `summary.json`.
-//! - [`Series`] has the time series; [`Run::write_series_csv`] writes the content of `series.csv`.
+//! - [`Series`] has the time series; [`Run::write_series_csv`] writes the content of its CSV files.
 //! - [`Repeat`] has means and confidence intervals over several seeds.
 //! - [`jain`], [`shares`], [`convergence_s`] and [`max_min`] are the definitions of fairness.
 //! - [`observer`] has the types for live observation of a simulation.
@@ -46,11 +46,12 @@ pub use summary::{
     ClampSummary, Completions, Cost, DropSummary, FlowSummary, LinkSummary, LossBursts, MediaSummary,
     ScenarioId, Summary,
 };
+pub use table::SeriesTable;
 
 use serde::{Deserialize, Serialize};
 
 /// Version of the [`Summary`] format. The number grows when a field is removed or changes its meaning.
-pub const SCHEMA: &str = "fairpace.summary/1";
+pub const SCHEMA: &str = "fairpace.summary/2";
 
 /// A run: its summary and its time series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,19 +1,35 @@
-//! Time series as a CSV file, in long form.
+//! Time series as CSV files, in long form: the tables of the Parquet files of fairpace-trace.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
-use std::iter;
 
-use crate::{FlowSeries, Run, csv_text};
+use crate::{FlowSeries, LinkSeries, Run, csv_text};
 
-/// The columns of [`Run::write_series_csv`].
-const HEADER: &str = "t_s,flow,link,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,\
-                      min_rtt_ms,pacing_gain,phase,queue_delay_ms,drops,backlog_kb";
+/// A table of the time series, as a CSV file has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeriesTable {
+    /// A row per flow and point.
+    Flows,
+    /// A row per link and point. `backlog_kb` is the sum over all flows.
+    Links,
+    /// A row per link, flow and point.
+    Backlog,
+}
 
-// The number of columns; index of the first column of links, and of the column of both. The columns before
-// are of all rows, or of flows.
-const COLUMNS: usize = 15;
-const LINK_COLUMNS: usize = 12;
-const BACKLOG_COLUMN: usize = 14;
+impl SeriesTable {
+    /// All tables.
+    pub const ALL: [Self; 3] = [Self::Flows, Self::Links, Self::Backlog];
+
+    /// Name of the file with the table.
+    #[must_use]
+    pub const fn file_name(self) -> &'static str {
+        match self {
+            Self::Flows => "flows.csv",
+            Self::Links => "links.csv",
+            Self::Backlog => "backlog.csv",
+        }
+    }
+}
 
 impl FlowSeries {
     /// Every floating-point vector with its name, in the order of the fields.
@@ -33,15 +49,14 @@ impl FlowSeries {
 }
 
 impl Run {
-    /// Writes the series as CSV: a row per time and flow (`link` empty), per time and link (`flow` empty),
-    /// and per time, flow and link (the flow's backlog there). A cell without value is empty. A name that a
-    /// spreadsheet would run has an apostrophe in front.
+    /// Writes a table of the series as CSV, flow by flow or link by link. A cell without value is empty. A
+    /// name that a spreadsheet would run has an apostrophe in front.
     ///
     /// The text may have gigabytes: it is written row by row and is never in memory as a whole.
     ///
     /// ```python
-    /// d = pandas.read_csv("series.csv")
-    /// d[d.link.isna()].pivot(index="t_s", columns="flow", values="goodput_mbps").plot()
+    /// d = pandas.read_csv("flows.csv")
+    /// d.pivot(index="t_s", columns="flow", values="goodput_mbps").plot()
     /// ```
     ///
     /// `phase_name` turns a phase's index into its name; an index without a name gives an empty cell.
@@ -50,80 +65,78 @@ impl Run {
     /// The errors of `out`.
     pub fn write_series_csv<W: Write + ?Sized>(
         &self,
+        table: SeriesTable,
         out: &mut W,
         phase_name: impl Fn(i8) -> Option<&'static str>,
     ) -> io::Result<()> {
         let flows: Vec<_> = self.summary.flows.iter().map(|flow| csv_text(&flow.name)).collect();
         let links: Vec<_> = self.summary.links.iter().map(|link| csv_text(&link.name)).collect();
-        let mut rows = Rows { out, row: HEADER.to_owned(), cells: COLUMNS };
-        rows.end()?;
-        for (point, t_s) in self.series.t_s.iter().enumerate() {
-            let t_s = number(*t_s);
-            for (name, flow) in flows.iter().zip(&self.series.flows) {
-                rows.begin(&t_s, name, "");
-                for (_, values) in flow.columns() {
-                    rows.cell(&at(values, point));
+        let links = links.iter().zip(&self.series.links);
+        match table {
+            SeriesTable::Flows => self.write_flows(out, &flows, phase_name),
+            SeriesTable::Links => {
+                self.row(out, None, &["link", "queue_delay_ms", "backlog_kb", "drops"])?;
+                for (name, link) in links {
+                    for point in 0..self.series.t_s.len() {
+                        let drops = link.drops.get(point).map(u32::to_string).unwrap_or_default();
+                        let cells = [at(&link.queue_delay_ms, point), backlog(link, point), drops];
+                        self.row(out, Some(point), &[name, &cells[0], &cells[1], &cells[2]])?;
+                    }
                 }
-                let phase = flow.phase.get(point).copied().and_then(&phase_name);
-                rows.cell(phase.unwrap_or_default());
-                rows.end()?;
+                Ok(())
             }
-            for (name, link) in links.iter().zip(&self.series.links) {
-                rows.begin(&t_s, "", name);
-                rows.skip_to(LINK_COLUMNS);
-                rows.cell(&at(&link.queue_delay_ms, point));
-                rows.cell(&link.drops.get(point).map(u32::to_string).unwrap_or_default());
-                rows.end()?;
-                for (flow, backlog) in flows.iter().zip(&link.backlog_kb) {
-                    rows.begin(&t_s, flow, name);
-                    rows.skip_to(BACKLOG_COLUMN);
-                    rows.cell(&at(backlog, point));
-                    rows.end()?;
+            SeriesTable::Backlog => {
+                self.row(out, None, &["link", "flow", "backlog_kb"])?;
+                for (link, series) in links {
+                    for (flow, backlog) in flows.iter().zip(&series.backlog_kb) {
+                        for point in 0..self.series.t_s.len() {
+                            self.row(out, Some(point), &[link, flow, &at(backlog, point)])?;
+                        }
+                    }
                 }
+                Ok(())
+            }
+        }
+    }
+
+    fn write_flows<W: Write + ?Sized>(
+        &self,
+        out: &mut W,
+        names: &[Cow<'_, str>],
+        phase_name: impl Fn(i8) -> Option<&'static str>,
+    ) -> io::Result<()> {
+        let columns = FlowSeries::default().columns().map(|(name, _)| name);
+        let header: Vec<&str> = ["flow", "algorithm"].into_iter().chain(columns).chain(["phase"]).collect();
+        self.row(out, None, &header)?;
+        for ((name, summary), flow) in names.iter().zip(&self.summary.flows).zip(&self.series.flows) {
+            let algorithm = csv_text(&summary.cc);
+            for point in 0..self.series.t_s.len() {
+                let phase = flow.phase.get(point).copied().and_then(&phase_name);
+                let values = flow.columns().map(|(_, values)| at(values, point));
+                let cells = [&**name, &algorithm].into_iter().chain(values.iter().map(String::as_str));
+                self.row(out, Some(point), &cells.chain([phase.unwrap_or_default()]).collect::<Vec<_>>())?;
             }
         }
         Ok(())
     }
+
+    /// Writes a row: the time of a point and these cells; without a point the header.
+    fn row<W: Write + ?Sized>(&self, out: &mut W, point: Option<usize>, cells: &[&str]) -> io::Result<()> {
+        let t_s = point.and_then(|point| self.series.t_s.get(point)).map(|t_s| number(*t_s));
+        let mut row = t_s.unwrap_or_else(|| "t_s".to_owned());
+        for cell in cells {
+            row.push(',');
+            row.push_str(cell);
+        }
+        row.push('\n');
+        out.write_all(row.as_bytes())
+    }
 }
 
-/// A writer of rows.
-struct Rows<'a, W: ?Sized> {
-    out: &'a mut W,
-    /// The row under construction.
-    row: String,
-    /// Number of cells of the row so far.
-    cells: usize,
-}
-
-impl<W: Write + ?Sized> Rows<'_, W> {
-    /// Begins a row with the cells that all rows have.
-    fn begin(&mut self, t_s: &str, flow: &str, link: &str) {
-        self.row.push_str(t_s);
-        self.cells = 1;
-        self.cell(flow);
-        self.cell(link);
-    }
-
-    fn cell(&mut self, text: &str) {
-        self.row.push(',');
-        self.row.push_str(text);
-        self.cells += 1;
-    }
-
-    /// Writes empty cells up to the cell with the index `cell`.
-    fn skip_to(&mut self, cell: usize) {
-        self.row.extend(iter::repeat_n(',', cell.saturating_sub(self.cells)));
-        self.cells = cell;
-    }
-
-    /// Ends the row with empty cells and writes it.
-    fn end(&mut self) -> io::Result<()> {
-        self.skip_to(COLUMNS);
-        self.row.push('\n');
-        self.out.write_all(self.row.as_bytes())?;
-        self.row.clear();
-        Ok(())
-    }
+/// The backlog of all flows at a link, or an empty cell.
+fn backlog(link: &LinkSeries, point: usize) -> String {
+    let flows = link.backlog_kb.iter().map(|flow| flow.get(point).copied().map(f64::from));
+    flows.sum::<Option<f64>>().map(|sum| number(f64::from(sum as f32))).unwrap_or_default()
 }
 
 fn at(values: &[f32], point: usize) -> String {
@@ -136,7 +149,7 @@ fn number(x: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{FlowSeries, LinkSeries, Run, Series, sample_summary};
+    use crate::{FlowSeries, LinkSeries, Run, Series, SeriesTable, sample_summary};
 
     fn run(names: [&str; 2]) -> Run {
         let mut summary = sample_summary();
@@ -164,44 +177,52 @@ mod tests {
         Run { summary, series, notes: vec![] }
     }
 
-    fn csv(run: &Run, phase_name: impl Fn(i8) -> Option<&'static str>) -> String {
+    fn csv(run: &Run, table: SeriesTable, phase_name: impl Fn(i8) -> Option<&'static str>) -> String {
         let mut text = Vec::new();
-        run.write_series_csv(&mut text, phase_name).unwrap();
+        run.write_series_csv(table, &mut text, phase_name).unwrap();
         String::from_utf8(text).unwrap()
     }
 
     #[test]
-    fn one_row_per_flow_per_link_and_per_pair() {
+    fn each_table_has_a_row_per_point_and_what_it_is_about() {
         let run = run(["a", "b"]);
         run.check().unwrap();
-        let text = csv(&run, |phase| (phase == 0).then_some("STARTUP"));
-        let expected = "\
-t_s,flow,link,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,min_rtt_ms,pacing_gain,\
-phase,queue_delay_ms,drops,backlog_kb
-0.1,a,,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.25,STARTUP,,,
-0.1,b,,0.1,0.1,0.1,0.1,0.1,0.1,0.1,1.25,STARTUP,,,
-0.1,,bottleneck,,,,,,,,,,0.1,0,
-0.1,a,bottleneck,,,,,,,,,,,,1
-0.1,b,bottleneck,,,,,,,,,,,,3
-0.2,a,,,1.5,1.5,1.5,1.5,1.5,1.5,0.75,,,,
-0.2,b,,,0.1,0.1,0.1,0.1,0.1,0.1,0.75,,,,
-0.2,,bottleneck,,,,,,,,,,,7,
-0.2,a,bottleneck,,,,,,,,,,,,2
-0.2,b,bottleneck,,,,,,,,,,,,4
+        let of = |table| csv(&run, table, |phase| (phase == 0).then_some("STARTUP"));
+        let flows = "\
+t_s,flow,algorithm,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,min_rtt_ms,pacing_gain,phase
+0.1,a,bbr1,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.25,STARTUP
+0.2,a,bbr1,,1.5,1.5,1.5,1.5,1.5,1.5,0.75,
+0.1,b,bbr1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,1.25,STARTUP
+0.2,b,bbr1,,0.1,0.1,0.1,0.1,0.1,0.1,0.75,
 ";
-        assert_eq!(text, expected);
+        assert_eq!(of(SeriesTable::Flows), flows);
+        let links = "\
+t_s,link,queue_delay_ms,backlog_kb,drops
+0.1,bottleneck,0.1,4,0
+0.2,bottleneck,,6,7
+";
+        assert_eq!(of(SeriesTable::Links), links);
+        let backlog = "\
+t_s,link,flow,backlog_kb
+0.1,bottleneck,a,1
+0.2,bottleneck,a,2
+0.1,bottleneck,b,3
+0.2,bottleneck,b,4
+";
+        assert_eq!(of(SeriesTable::Backlog), backlog);
     }
 
     #[test]
     fn any_name_is_one_cell() {
         let names = ["10 ms, \"short\"", "=cmd|' /C calc'!A0\n<b>"];
-        let text = csv(&run(names), |_| None);
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let flows: Vec<String> =
-            reader.records().map(|row| row.unwrap()[1].to_owned()).filter(|name| !name.is_empty()).collect();
-        assert_eq!(flows.len(), 8);
-        let cells = [names[0].to_owned(), format!("'{}", names[1])];
-        assert!(flows.iter().all(|name| cells.contains(name)), "{flows:?}");
+        for (table, column) in [(SeriesTable::Flows, 1), (SeriesTable::Backlog, 2)] {
+            let text = csv(&run(names), table, |_| None);
+            let mut reader = csv::Reader::from_reader(text.as_bytes());
+            let flows: Vec<String> = reader.records().map(|row| row.unwrap()[column].to_owned()).collect();
+            assert_eq!(flows.len(), 4);
+            let cells = [names[0].to_owned(), format!("'{}", names[1])];
+            assert!(flows.iter().all(|name| cells.contains(name)), "{flows:?}");
+        }
     }
 
     #[test]
@@ -218,8 +239,10 @@ phase,queue_delay_ms,drops,backlog_kb
                 Ok(())
             }
         }
-        let error = run(["a", "b"]).write_series_csv(&mut Small(200), |_| None).unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+        for table in SeriesTable::ALL {
+            let error = run(["a", "b"]).write_series_csv(table, &mut Small(60), |_| None).unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+        }
     }
 
     #[test]
@@ -228,6 +251,7 @@ phase,queue_delay_ms,drops,backlog_kb
         run.series.flows[1].cwnd_pkts.pop();
         assert_eq!(run.check().unwrap_err(), "series: cwnd_pkts of flow 1 has 1 entries instead of 2");
         run.series.links[0].backlog_kb.pop();
-        assert_eq!(csv(&run, |_| None).lines().count(), 1 + 2 * 4);
+        assert_eq!(csv(&run, SeriesTable::Flows, |_| None).lines().count(), 1 + 2 * 2);
+        assert_eq!(csv(&run, SeriesTable::Backlog, |_| None).lines().count(), 1 + 2);
     }
 }

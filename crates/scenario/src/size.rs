@@ -26,11 +26,11 @@ const FRAME: u128 = 64;
 const FRAMES_KEPT_S: u128 = 10;
 /// Bytes of a flow at a link: its meter, and its share of the backlog in the report.
 const PAIR: u128 = 1_100;
-/// Bytes of a point of a flow: 33 in the series, 100 in series.csv.
+/// Bytes of a point of a flow: 33 in the series, 100 in flows.csv.
 const FLOW_POINT: u128 = 150;
 /// Bytes of a point of a link.
 const LINK_POINT: u128 = 50;
-/// Bytes of a point of a flow at a link: 4 in the series, 34 in series.csv, and the reserve of growing
+/// Bytes of a point of a flow at a link: 4 in the series, 34 in backlog.csv, and the reserve of growing
 /// vectors.
 const PAIR_POINT: u128 = 46;
 

@@ -8,7 +8,7 @@ use crate::tree::{File, Violation};
 
 const LINKS: &str = "dead link";
 const MENTIONS: &str = "dead file name";
-/// Extensions of source files, for which a path must exist. Paths of results such as `out/series.csv` need
+/// Extensions of source files, for which a path must exist. Paths of results such as `out/flows.csv` need
 /// not.
 const SOURCES: &[&str] = &["rs", "c", "h", "def", "md", "sh", "toml"];
 /// Words in a path that stand for any name.

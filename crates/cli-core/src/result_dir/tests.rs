@@ -7,7 +7,7 @@ use tempfile::{TempDir, tempdir};
 use super::*;
 
 fn items(text: &str) -> Vec<Item<'static>> {
-    vec![Item::new("summary.json", text), Item::new("run/series.csv", "time_s\n")]
+    vec![Item::new("summary.json", text), Item::new("run/flows.csv", "time_s\n")]
 }
 
 /// A new directory that holds an earlier result in `R`.
@@ -42,7 +42,7 @@ fn a_result_replaces_an_earlier_one_whole() {
 #[test]
 fn a_result_of_which_files_were_deleted_is_replaced() {
     let (_dir, path) = with_result();
-    fs::remove_file(path.join("run/series.csv")).unwrap();
+    fs::remove_file(path.join("run/flows.csv")).unwrap();
     ResultDir::prepare(&path).unwrap().write(items("new")).unwrap();
     assert_eq!(text(path.join("summary.json")), "new");
 }
@@ -119,7 +119,7 @@ fn a_run_that_fails_leaves_nothing_and_the_earlier_result_unchanged() {
     let result = ResultDir::prepare(&path).unwrap();
     fs::write(result.staged().join("events.parquet"), "half").unwrap();
     drop(result);
-    let failing = Item::written("series.csv", |_| Err(io::ErrorKind::StorageFull.into()));
+    let failing = Item::written("flows.csv", |_| Err(io::ErrorKind::StorageFull.into()));
     let failure = ResultDir::prepare(&path).unwrap().write(vec![failing]).unwrap_err();
     assert!(failure.rendered(false).contains("make room"), "{}", failure.rendered(false));
     assert_eq!(text(path.join("summary.json")), "old");
@@ -228,8 +228,8 @@ fn an_interrupted_replacement_file_by_file_is_finished_at_the_next_start() {
         let moves: [&dyn Fn(); 5] = [
             &|| fs::remove_file(path.join("manifest.json")).unwrap(),
             &|| fs::remove_file(path.join("summary.json")).unwrap(),
-            &|| fs::remove_file(path.join("run/series.csv")).unwrap(),
-            &|| fs::rename(new.join("run/series.csv"), path.join("run/series.csv")).unwrap(),
+            &|| fs::remove_file(path.join("run/flows.csv")).unwrap(),
+            &|| fs::rename(new.join("run/flows.csv"), path.join("run/flows.csv")).unwrap(),
             &|| fs::rename(new.join("summary.json"), path.join("summary.json")).unwrap(),
         ];
         moves.iter().take(steps).for_each(|step| step());

@@ -141,14 +141,22 @@ fn a_mount_point_is_filled_and_filled_again() {
                   cat volume/notes.txt >> refusal; ls -A volume >> refusal; exit $code";
     let ended = place.run_in_own_mounts(script, &["sim", "small.toml", "--out", "volume"]);
     assert_eq!(ended.code, 5, "{}", ended.stderr);
-    let files = ["manifest.json", "report.html", "scenario.toml", "series.csv", "summary.json"];
+    let files = [
+        "backlog.csv",
+        "flows.csv",
+        "links.csv",
+        "manifest.json",
+        "report.html",
+        "scenario.toml",
+        "summary.json",
+    ];
     assert_eq!(place.read("names").lines().collect::<Vec<_>>(), files);
     assert!(place.read("seed").contains("\"seed\": 9"));
     let refusal = place.read("refusal");
     assert!(refusal.contains("notes.txt in it was not written by fairpace"), "{refusal}");
     assert!(
         refusal.contains("\nmine\n")
-            && refusal.ends_with("notes.txt\nreport.html\nscenario.toml\nseries.csv\nsummary.json\n"),
+            && refusal.ends_with("notes.txt\nreport.html\nscenario.toml\nsummary.json\n"),
         "{refusal}"
     );
 }
@@ -201,7 +209,6 @@ fn a_result_of_a_lower_layer_is_replaced() {
     }
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(place.read("seed").contains("\"seed\": 9"));
-    let names =
-        "merged:\nR\n\nmerged/R:\nmanifest.json\nreport.html\nscenario.toml\nseries.csv\nsummary.json\n";
+    let names = "merged:\nR\n\nmerged/R:\nbacklog.csv\nflows.csv\nlinks.csv\nmanifest.json\nreport.html\nscenario.toml\nsummary.json\n";
     assert_eq!(place.read("names"), names);
 }

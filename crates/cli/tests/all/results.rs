@@ -6,7 +6,15 @@ use std::process::Stdio;
 use crate::support::Place;
 use serde_json::Value;
 
-const FILES: [&str; 5] = ["manifest.json", "report.html", "scenario.toml", "series.csv", "summary.json"];
+const FILES: [&str; 7] = [
+    "backlog.csv",
+    "flows.csv",
+    "links.csv",
+    "manifest.json",
+    "report.html",
+    "scenario.toml",
+    "summary.json",
+];
 
 fn keys(value: &Value) -> Vec<&str> {
     let mut keys: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
@@ -86,7 +94,7 @@ fn assert_summary(summary: &Value) {
 fn sim_prints_the_stable_summary() {
     let summary = Place::with_scenario().run(&["sim", "small.toml", "--json"]).succeeds().json();
     assert_summary(&summary);
-    assert_eq!(summary["schema"], "fairpace.summary/1");
+    assert_eq!(summary["schema"], "fairpace.summary/2");
     assert_eq!(summary["on"], "sim");
     assert_eq!(summary["window_s"], serde_json::json!([1.0, 2.0]));
     assert_eq!(summary["flows"][1]["cc"], "reno");
@@ -181,7 +189,9 @@ fn the_same_seed_gives_the_same_summary_to_the_byte() {
         place.run(&["sim", "small.toml", "--seed", seed, "--out", out]).succeeds();
     }
     assert_eq!(place.read("a/summary.json"), place.read("b/summary.json"));
-    assert_eq!(place.read("a/series.csv"), place.read("b/series.csv"));
+    for file in ["flows.csv", "links.csv", "backlog.csv"] {
+        assert_eq!(place.read(&format!("a/{file}")), place.read(&format!("b/{file}")));
+    }
     let of = |out: &str| serde_json::from_str::<Value>(&place.read(&format!("{out}/summary.json"))).unwrap();
     assert_eq!(of("a")["scenario"]["hash"], of("c")["scenario"]["hash"]);
     assert_eq!(of("c")["seed"], 8);
@@ -260,7 +270,7 @@ fn compare_stores_every_run() {
     for dir in ["bbr1", "reno", "bbr1-startup_gain-2.5"] {
         let one: Value = serde_json::from_str(&place.read(&format!("out/{dir}/summary.json"))).unwrap();
         assert!(stored.as_array().unwrap().contains(&one));
-        place.read(&format!("out/{dir}/series.csv"));
+        place.read(&format!("out/{dir}/flows.csv"));
         place.read(&format!("out/{dir}/scenario.toml"));
     }
     place.read("out/report.html");

@@ -32,15 +32,17 @@ fn traces_come_into_place_with_the_result_and_change_nothing_in_it() {
     let wanted = [
         "40ms.sqlog",
         "60ms.sqlog",
+        "backlog.csv",
         "backlog.parquet",
         "bottleneck.pcapng",
         "events.parquet",
+        "flows.csv",
         "flows.parquet",
+        "links.csv",
         "links.parquet",
         "manifest.json",
         "report.html",
         "scenario.toml",
-        "series.csv",
         "summary.json",
     ];
     assert_eq!(names, wanted);

@@ -313,3 +313,22 @@ fn a_header_with_files_of_its_own_is_kept_with_them() {
     assert_eq!(place.read("out/mine/parts/numbers.h"), place.read("parts/numbers.h"));
     typed(&place, "sim out/scenario.toml --quiet").succeeds();
 }
+
+/// `df[df.flow == "10ms"].plot("t_s", "cwnd_pkts")` shows a line: each row of a flow has a value.
+#[test]
+fn the_time_series_are_three_files_without_gaps() {
+    let place = Place::with_scenario();
+    typed(&place, "sim small.toml --quiet --out out").succeeds();
+    let rows = |name: &str| {
+        let text = place.read(name);
+        text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let flows = rows("out/flows.csv");
+    let cwnd = flows[0].iter().position(|name| name == "cwnd_pkts").unwrap();
+    let name = flows[1][1].clone();
+    let of_flow: Vec<_> = flows[1..].iter().filter(|row| row[1] == name).collect();
+    assert!(of_flow.len() > 5 && of_flow.iter().all(|row| row[cwnd].parse::<f64>().is_ok()), "{flows:?}");
+    assert_eq!(rows("out/links.csv")[0], ["t_s", "link", "queue_delay_ms", "backlog_kb", "drops"]);
+    assert_eq!(rows("out/backlog.csv")[0], ["t_s", "link", "flow", "backlog_kb"]);
+    assert!(!place.path().join("out/series.csv").exists());
+}

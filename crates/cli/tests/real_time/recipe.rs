@@ -351,7 +351,7 @@ fn carries_flows_of_the_kernel(run: impl Fn(&[&str]) -> Ended, place: &Place) {
     }
     let runs = ended.succeeds().json();
     assert_eq!(runs[0]["flows"][0]["cc"], "aimd_gentle");
-    let series = place.read("out/aimd_gentle/series.csv");
+    let series = place.read("out/aimd_gentle/flows.csv");
     assert!(series.contains("AVOIDANCE") || series.contains("SLOW_START"), "its state was not read");
     let goodput = runs[0]["flows"][0]["goodput_mbps"].as_f64().unwrap();
     assert!(goodput > 5.0, "{goodput} of 10 Mbit/s");

@@ -119,7 +119,7 @@ fn earlier(dice: &mut Dice) -> Case {
     let (what, path) = match dice.below(4) {
         0 => (
             "an earlier result that the user has edited",
-            format!("out/{}", dice.pick(&["summary.json", "report.html", "series.csv", "scenario.toml"])),
+            format!("out/{}", dice.pick(&["summary.json", "report.html", "flows.csv", "scenario.toml"])),
         ),
         _ => ("an earlier result with a file of the user's", format!("out/{}", dice.pick(&NAMES))),
     };
