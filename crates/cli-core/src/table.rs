@@ -100,6 +100,21 @@ pub fn number(value: Option<f64>, decimals: usize) -> String {
     }
 }
 
+/// Text of a number of bytes with two or three digits: "126 MB".
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for larger in ["kB", "MB", "GB", "TB"] {
+        if value < 999.5 {
+            break;
+        }
+        (value, unit) = (value / 1e3, larger);
+    }
+    let decimals = usize::from(value < 9.95 && unit != "B");
+    format!("{value:.decimals$} {unit}")
+}
+
 /// Text of a ratio as a percentage with this many decimals, or a dash.
 #[must_use]
 pub fn percent(ratio: Option<f64>, decimals: usize) -> String {
@@ -110,4 +125,38 @@ pub fn percent(ratio: Option<f64>, decimals: usize) -> String {
 #[must_use]
 pub fn short(value: f64) -> String {
     ((value * 1e3).round() / 1e3).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut of = table(&["algorithm", "queueing delay mean ms", "p99"], 1);
+        of.add_row(["bbr3:beta=0.5", "12.5", "39.6"]);
+        of
+    }
+
+    #[test]
+    fn a_table_folds_between_words_and_else_becomes_paragraphs() {
+        let wide = folded(&sample(), None);
+        assert_eq!(wide.lines().count(), 2);
+        assert_eq!(folded(&sample(), Some(60)), wide);
+        let narrow = folded(&sample(), Some(32));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 32), "{narrow}");
+        assert!(narrow.contains("delay mean\n") && narrow.contains("bbr3:beta=0.5  "), "{narrow}");
+        let paragraphs = folded(&sample(), Some(20));
+        let expected = "\
+algorithm               bbr3:beta=0.5
+queueing delay mean ms  12.5
+p99                     39.6
+";
+        assert_eq!(paragraphs, expected);
+    }
+
+    #[test]
+    fn sizes_have_the_digits_that_matter() {
+        let shown = [0, 999, 1_250, 81_900, 125_551_332, 999_600_000, 3_200_000_000_000].map(size);
+        assert_eq!(shown, ["0 B", "999 B", "1.2 kB", "82 kB", "126 MB", "1.0 GB", "3.2 TB"]);
+    }
 }

@@ -2,6 +2,7 @@
 
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
+use fairpace_cli_core::output::note;
 use fairpace_cli_core::summary;
 use fairpace_scenario::Target;
 
@@ -21,7 +22,14 @@ pub(crate) fn run(args: &SimArgs, call: Call<'_>) -> Result<(), Failure> {
     let Some(dir) = changes.out_dir()? else {
         return Err(Failure::new(Exit::Usage, "traces need a directory", "add --out DIR"));
     };
+    let says = !global.quiet && !global.json;
+    if says {
+        note(&trace::announcement(&wanted, &scenario));
+    }
     let run = trace::run(&scenario, &wanted, &dir.staged(), &signals, global.quiet)?;
+    if says {
+        note(&trace::sizes(&dir.staged()));
+    }
     dir.write(store::single(&scenario, &run, Target::Simulator))?;
     out.record(&run.summary, global, |_| summary::of_run(&run, global.quiet))
 }

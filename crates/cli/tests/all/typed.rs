@@ -332,3 +332,32 @@ fn the_time_series_are_three_files_without_gaps() {
     assert_eq!(rows("out/backlog.csv")[0], ["t_s", "link", "flow", "backlog_kb"]);
     assert!(!place.path().join("out/series.csv").exists());
 }
+
+/// Bytes of a text such as "126 MB".
+fn bytes(text: &str) -> f64 {
+    let (number, unit) = text.split_once(' ').unwrap();
+    let unit = unit.split([':', ',']).next().unwrap();
+    let factor = ["B", "kB", "MB", "GB"].iter().position(|of| *of == unit).unwrap();
+    number.parse::<f64>().unwrap() * 1000f64.powi(factor as i32)
+}
+
+#[test]
+fn traces_say_their_size_before_and_after() {
+    let place = Place::with_scenario();
+    let command = "sim small.toml --trace series,events,qlog --pcap bottleneck --out out";
+    let ended = typed(&place, command).succeeds();
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    let before = lines[0].strip_prefix("the traces take up to about ").unwrap();
+    let after = lines[1].strip_prefix("the traces have ").unwrap();
+    for file in ["qlog of 2 flows", "bottleneck.pcapng", "events.parquet"] {
+        assert!(before.contains(file), "{before}");
+    }
+    let written = std::fs::read_dir(place.path().join("out")).unwrap().map(|entry| entry.unwrap());
+    let is_trace = |name: &str| [".parquet", ".sqlog", ".pcapng"].iter().any(|end| name.ends_with(end));
+    let traces = written.filter(|entry| is_trace(entry.file_name().to_str().unwrap()));
+    let written: u64 = traces.map(|entry| entry.metadata().unwrap().len()).sum();
+    assert!((bytes(after) / written as f64 - 1.0).abs() < 0.05, "{after}, {written}");
+    assert!((0.3..3.0).contains(&(bytes(before) / written as f64)), "{before}, {written}");
+    assert!(after.contains("bottleneck.pcapng "), "{after}");
+    assert_eq!(typed(&place, &format!("{command} --quiet")).succeeds().stderr, "");
+}
