@@ -54,6 +54,10 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// List the algorithms, or show one with its parameters.
     Algorithms(AlgorithmsArgs),
+    /// List the scenarios that the program contains, or print one.
+    ///
+    /// `fairpace sim NAME` and `fairpace testbed NAME` run them. A file of that name goes before.
+    Scenarios(ScenariosArgs),
     /// Write the header of an algorithm of your own to begin with: NAME.h in this folder.
     ///
     /// Its path stands for an algorithm then, wherever a name does: `--cc ./NAME.h,bbr3`, `load ./NAME.h`,
@@ -143,6 +147,22 @@ pub(crate) struct AlgorithmsArgs {
     /// Show these with their parameters, or headers of your own (./mine.h).
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ScenariosArgs {
+    #[command(subcommand)]
+    pub(crate) what: Option<ScenariosCommand>,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ScenariosCommand {
+    /// Print the file of a scenario.
+    Show {
+        /// A name from `fairpace scenarios`.
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
 }
 
 #[derive(Debug, Clone, Args)]
@@ -252,7 +272,7 @@ impl Changes {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
-    /// The scenario, a TOML file.
+    /// The scenario: a TOML file, or a name from `fairpace scenarios`.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: Changes,

@@ -180,3 +180,37 @@ fn settings(cc: &Cc) -> String {
     let set: Vec<_> = cc.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
     set.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairpace_cli_core::failure::Exit;
+    use fairpace_results::Silent;
+
+    fn scenario(cc: &str) -> Scenario {
+        let text = format!(
+            "duration = \"1s\"\n[[link]]\nrate = \"1mbit\"\nbuffer = \"10kB\"\n\
+             [[flow]]\ncc = \"{cc}\"\nrtt = \"10ms\"\n"
+        );
+        fairpace_scenario::parse("a.toml", &text, &[], Target::Simulator).expect("it is right")
+    }
+
+    #[test]
+    fn a_disturbed_run_leaves_the_others_and_the_exit_code() {
+        let scenarios = ["reno", "cubic", "bbr1"].map(scenario);
+        let run = |disturbed: &'static [&'static str]| {
+            on_kernel(&scenarios, move |scenario, cc| match disturbed.contains(&cc) {
+                true => Err(Failure::new(Exit::Disturbed, "too late", "wait")),
+                false => host::simulate(scenario, &mut Silent),
+            })
+        };
+        let some = run(&["cubic"]).expect("two have finished");
+        assert_eq!(some.runs.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
+        let failure = some.failure.expect("one has not");
+        assert_eq!((failure.code(), failure.to_string()), (4, "no result of cubic: too late".to_owned()));
+        assert!(failure.rendered(true).contains("what finished is printed"));
+        assert!(run(&[]).expect("all have finished").failure.is_none());
+        let none = run(&["reno", "cubic", "bbr1"]).map(drop).expect_err("nothing has finished");
+        assert_eq!((none.code(), none.to_string()), (4, "too late".to_owned()));
+    }
+}

@@ -21,6 +21,7 @@ mod evaluate;
 mod kernel;
 mod new;
 mod repeat;
+mod scenarios;
 mod service;
 mod shell;
 mod sim;
@@ -51,7 +52,10 @@ const MOVED: [(&str, &str); 5] = [
 impl Program for Cli {
     const NAME: &'static str = "fairpace";
     const GROUPS: &'static [(&'static str, &'static [&'static str])] = &[
-        ("Experiments", &["demo", "compare", "sim", "testbed", "evaluate", "new", "algorithms", "conform"]),
+        (
+            "Experiments",
+            &["demo", "compare", "sim", "testbed", "scenarios", "evaluate", "new", "algorithms", "conform"],
+        ),
         (
             "This machine",
             &["doctor", "load", "unload", "enable", "disable", "replace", "default", "status", "panic"],
@@ -96,6 +100,7 @@ impl Program for Cli {
             Command::Compare(args) => compare::run(&args, Call::begin(global, out)?),
             Command::Demo(args) => demo::run(&args, Call::begin(global, out)?),
             Command::Algorithms(args) => algorithms::run(&args, global, out),
+            Command::Scenarios(args) => scenarios::run(&args, global, out),
             Command::Evaluate(args) => evaluate::run(&args, Call::begin(global, out)?),
             Command::Conform(args) => conform::run(&args, Call::begin(global, out)?),
             Command::New(args) => new::run(&args, global, out),

@@ -10,7 +10,7 @@ use fairpace_scenario::{MOST_SEED, Scenario, Target};
 
 use crate::args::SimArgs;
 use crate::call::Call;
-use crate::store;
+use crate::{scenarios, store};
 
 /// The part of a run that is kept: everything of the first run, for the report; only the summary of other
 /// runs.
@@ -43,7 +43,7 @@ const PAIR_BYTES: u64 = 30;
 /// Performs `sim FILE --repeat N`.
 pub(crate) fn run(args: &SimArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
     let changes = &args.run.changes;
-    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
+    let scenario = scenarios::load(&args.run.file, &changes.all_sets(), Target::Simulator, global)?;
     let runs = args.repeat.unwrap_or(1);
     let seeds = seeds(scenario.seed, runs)?;
     check_size(&scenario, runs)?;

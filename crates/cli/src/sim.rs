@@ -8,7 +8,7 @@ use fairpace_scenario::Target;
 
 use crate::args::{RunArgs, SimArgs};
 use crate::call::Call;
-use crate::{store, trace};
+use crate::{scenarios, store, trace};
 
 /// Performs `sim FILE`, with or without traces.
 pub(crate) fn run(args: &SimArgs, call: Call<'_>) -> Result<(), Failure> {
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &SimArgs, call: Call<'_>) -> Result<(), Failure> {
     }
     let Call { global, signals, out } = call;
     let changes = &args.run.changes;
-    let scenario = fairpace_scenario::load(&args.run.file, &changes.all_sets(), Target::Simulator)?;
+    let scenario = scenarios::load(&args.run.file, &changes.all_sets(), Target::Simulator, global)?;
     let wanted = trace::config(args, &scenario)?;
     let Some(dir) = changes.out_dir()? else {
         return Err(Failure::new(Exit::Usage, "traces need a directory", "add --out DIR"));
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SimArgs, call: Call<'_>) -> Result<(), Failure> {
 /// Performs `testbed FILE`, and `sim FILE` without traces.
 pub(crate) fn file(args: &RunArgs, target: Target, call: Call<'_>) -> Result<(), Failure> {
     let Call { global, signals, out } = call;
-    let scenario = fairpace_scenario::load(&args.file, &args.changes.all_sets(), target)?;
+    let scenario = scenarios::load(&args.file, &args.changes.all_sets(), target, global)?;
     let dir = args.changes.out_dir()?;
     let run = host::run(&scenario, target, &scenario.title, &signals, global.quiet)?;
     if let Some(dir) = dir {

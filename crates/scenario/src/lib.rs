@@ -83,7 +83,7 @@ pub use problem::{Invalid, Problem};
 pub use quantity::{BurstLength, Limit, WHOLE_PPB, ns};
 pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, Red, RedRules};
 pub use random::Random;
-pub use read::parse;
+pub use read::{parse, parse_contained};
 pub use routes::Route;
 pub use scenario::{MOST_SEED, Scenario};
 pub use sets::{NotASet, Set};

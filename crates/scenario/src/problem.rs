@@ -123,7 +123,7 @@ impl Diagnostic for Problem {
 }
 
 /// Error: all problems of a scenario, in the order of the file; never empty.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Invalid {
     /// The problems: at most [`Invalid::MOST`].
     pub problems: Vec<Problem>,

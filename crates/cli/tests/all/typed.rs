@@ -361,3 +361,32 @@ fn traces_say_their_size_before_and_after() {
     assert!(after.contains("bottleneck.pcapng "), "{after}");
     assert_eq!(typed(&place, &format!("{command} --quiet")).succeeds().stderr, "");
 }
+
+#[test]
+fn scenarios_are_in_the_program() {
+    let place = Place::new();
+    let list = typed(&place, "scenarios").succeeds().stdout;
+    let title = "One flow crosses three bottlenecks, and meets another flow on each";
+    assert!(list.lines().any(|line| line.starts_with("parking-lot ") && line.ends_with(title)), "{list}");
+    let json = typed(&place, "scenarios --json").succeeds().json();
+    assert!(json.as_array().unwrap().iter().any(|of| of["name"] == "ccwg/middle" && of["title"].is_string()));
+    let shown = typed(&place, "scenarios show parking-lot").succeeds().stdout;
+    assert!(shown.contains("[[link]]") && shown.contains(title), "{shown}");
+    let short = "--set duration=2s --set window.from=1s --set window.to=2s";
+    let ran = typed(&place, &format!("sim parking-lot {short} --set flow.start=0s")).succeeds();
+    assert!(ran.stdout.starts_with(title) && ran.stderr.is_empty(), "{}", ran.stderr);
+    // the paths of the README, and a scenario with a trace
+    let ran = typed(&place, "sim scenarios/cellular-trace.toml --repeat 2 --out out").succeeds();
+    assert!(ran.stderr.contains("the scenario cellular-trace of the program runs"), "{}", ran.stderr);
+    typed(&place, "sim parking-lott").fails(2, "did you mean `parking-lot`?");
+    typed(&place, "scenarios show nothing").fails(2, "the program has no scenario `nothing`");
+    // a file goes before
+    place.write("parking-lot", super::support::SMALL);
+    let ran = typed(&place, "sim parking-lot").succeeds();
+    assert!(
+        ran.stderr.contains("the file parking-lot runs, not the scenario of the program"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stdout.starts_with(title));
+}

@@ -32,10 +32,36 @@ use values::kind_of;
 /// # Errors
 /// Every problem of the scenario, each with its place.
 pub fn parse(name: &str, text: &str, sets: &[Set], target: Target) -> Result<Scenario, Invalid> {
+    parse_with(name, text, sets, target, None)
+}
+
+/// Reads a scenario that a program contains, as [`parse`] does. The files that the text names are among
+/// `files`: their paths, from the folder that `name` starts from, and their texts.
+///
+/// # Errors
+/// Every problem of the scenario, each with its place.
+pub fn parse_contained(
+    name: &str,
+    text: &str,
+    sets: &[Set],
+    target: Target,
+    files: &[(&str, &str)],
+) -> Result<Scenario, Invalid> {
+    parse_with(name, text, sets, target, Some(files))
+}
+
+fn parse_with(
+    name: &str,
+    text: &str,
+    sets: &[Set],
+    target: Target,
+    contained: Option<&[(&str, &str)]>,
+) -> Result<Scenario, Invalid> {
     let mut reader = Reader {
         sources: Sources::new(name, text),
         name,
         folder: Path::new(name).parent().unwrap_or(Path::new("")),
+        contained,
         target,
         problems: Vec::new(),
         said: HashSet::new(),
@@ -81,6 +107,8 @@ struct Reader<'a> {
     /// The folder that paths of files in the text start from; in changes they start from the working
     /// directory.
     folder: &'a Path,
+    /// The files of the program, in place of those of the file system.
+    contained: Option<&'a [(&'a str, &'a str)]>,
     target: Target,
     problems: Vec<Problem>,
     /// Place, kind and key of each problem reported so far.

@@ -1,5 +1,6 @@
 //! Reads single values and reports wrong ones.
 
+use std::path::Path;
 use std::time::Duration;
 
 use toml::Spanned;
@@ -250,7 +251,15 @@ impl Reader<'_> {
         let (file, name) = (self.text(key, written)?, key.name);
         let is_of_file = self.sources.is_of_file(&written.span());
         let place = if is_of_file { self.folder.join(&file) } else { file.clone().into() };
-        let complaint = match files::text(&place) {
+        let contained = self.contained.filter(|_| is_of_file);
+        let found = match contained {
+            Some(files) => {
+                let found = files.iter().find(|(path, _)| Path::new(path) == place);
+                found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "the program lacks it".to_owned())
+            }
+            None => files::text(&place),
+        };
+        let complaint = match found {
             Ok(text) => match read(&file, &text) {
                 Ok(found) => return Some(found),
                 Err(why) => {
