@@ -1,10 +1,14 @@
 //! Lists the criteria that the crate contains: the files below `criteria`, which has links to the
 //! repository's.
 
+#[path = "build/sources.rs"]
+mod sources;
+
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
+    sources::write();
     let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("criteria");
     let mut files = Vec::new();
     find(&folder, &mut files)?;

@@ -12,6 +12,7 @@ use fairpace_cli_core::args::{Global, Jobs, PathArgs, Trimmed, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_cli_core::result_dir::ResultDir;
 use fairpace_experiment::evaluation::EvaluationArgs;
+use fairpace_experiment::quick::ALGORITHMS;
 use fairpace_kernel::Walk;
 use fairpace_scenario::quantity::{Dimension, NotAQuantity, parse, parse_time};
 use fairpace_scenario::{Set, Target};
@@ -186,7 +187,7 @@ pub(crate) struct EvaluateArgs {
         value_name = "NAME,...",
         value_delimiter = ',',
         value_parser = Trimmed(StringValueParser::new()),
-        default_value = "cubic,reno,bbr1,bbr3,bbq,level"
+        default_values = ALGORITHMS
     )]
     pub(crate) beside: Vec<String>,
     #[command(flatten)]

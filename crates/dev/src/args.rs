@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use fairpace_cli_core::args::{Global, Jobs, parse_target};
+use fairpace_cli_core::args::{Global, Jobs, from_one_to, parse_target};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_packetdrill::Mutant;
 use fairpace_robustness::args::{AbuseArgs, HostileArgs, SoakArgs};
@@ -78,8 +78,29 @@ pub(crate) enum Command {
     /// `packetdrill --population crates/packetdrill/population.toml --root google=DIR/gtests/net/tcp
     /// --root linux=DIR/tools/testing/selftests/net/packetdrill --out docs/packetdrill.md`.
     Packetdrill(PacketdrillArgs),
+    /// Simulate the quick cases of the criteria for the algorithms that `fairpace evaluate` measures beside
+    /// others, and write the results that the program contains.
+    ///
+    /// Two minutes on two cores. Needed after a change to a criterion, to one of the algorithms, or to a result
+    /// of the simulator.
+    QuickRecords(QuickRecordsArgs),
     /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of papers.
     Docs(DocsArgs),
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct QuickRecordsArgs {
+    /// Write nothing; fail if a case has no result, or if the simulator gives another one.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Of all results simulate each Nth again, for --check.
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "check", value_parser = from_one_to(10_000))]
+    pub(crate) every: u32,
+    /// The repository.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
 }
 
 /// Where a command writes its tables.

@@ -16,6 +16,7 @@ mod docs;
 mod kernels;
 mod marked_page;
 mod packetdrill;
+mod quick_records;
 mod run;
 mod swarm;
 pub mod truth;
@@ -76,6 +77,7 @@ impl Program for Cli {
             Command::KernelCheck(args) => kernels::check(&args, out),
             Command::BenchLoad(args) => bench_load::run(&args, global, out),
             Command::Packetdrill(args) => packetdrill::run(&args, global, out),
+            Command::QuickRecords(args) => quick_records::run(&args, global, &Signals::catch()?, out),
             Command::Docs(args) => docs::run(&args, global, out),
         }
     }

@@ -1,5 +1,6 @@
 //! Metrics of a run, computed from its summary.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairpace_results::{FlowSummary, Summary};
@@ -121,6 +122,8 @@ pub struct Measured {
     utilization: f64,
     available: f64,
     numbers: Numbers,
+    /// Values of an earlier run of the same scenario, in place of the other fields.
+    kept: Option<BTreeMap<(Metric, String), f64>>,
 }
 
 impl Measured {
@@ -136,12 +139,20 @@ impl Measured {
             }
             _ => summary.links.first().map_or(0.0, |link| link.utilization),
         };
-        Self { utilization, available, numbers: Numbers::of(summary) }
+        Self { utilization, available, numbers: Numbers::of(summary), kept: None }
+    }
+
+    /// The metrics of a run of which only these values, each with its flows, are known.
+    pub(crate) fn kept(values: BTreeMap<(Metric, String), f64>) -> Self {
+        Self { utilization: f64::NAN, available: f64::NAN, numbers: Numbers::default(), kept: Some(values) }
     }
 
     /// The value of a metric; `of` names the flows, for metrics that need flows.
     #[must_use]
     pub fn value(&self, metric: Metric, of: &str) -> f64 {
+        if let Some(kept) = &self.kept {
+            return kept.get(&(metric, of.to_owned())).copied().unwrap_or(f64::NAN);
+        }
         let goodputs = |of: &str| self.numbers.values(&format!("flow.{of}.goodput_mbps"));
         match metric {
             Metric::Utilization => self.utilization,

@@ -39,7 +39,7 @@ pub(crate) fn is_of(flow: &str, group: &str) -> bool {
 }
 
 /// Names that paths may use: of flows, with their algorithms, and of links.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Names([Vec<(String, String)>; 2]);
 
 impl Names {
@@ -106,7 +106,7 @@ fn combined(what: &str, values: &[f64]) -> Option<f64> {
 }
 
 /// The numbers of a summary, by path.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Numbers {
     names: Names,
     metrics: BTreeMap<String, Option<f64>>,

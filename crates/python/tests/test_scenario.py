@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pickle
 from datetime import timedelta
 from pathlib import Path
@@ -165,3 +166,16 @@ def test_a_scenario_is_also_a_path_or_a_text(tmp_path: Path) -> None:
         fp.run("missing.toml")
     with pytest.raises(TypeError, match="a scenario is"):
         fp.run(3)  # type: ignore[arg-type]
+
+
+def test_a_variant_is_an_algorithm_with_parameters_in_its_name() -> None:
+    path = {"rate": "10mbit", "buffer": "20kB", "rtt": ["10ms", "50ms"], "duration": "5s", "warmup": "1s", "stagger": "1s"}
+    usual, variant = fp.compare(["bbr3", "bbr3:beta=0.5"], **path).values()
+    assert json.loads(variant.json())["flows"][0]["cc"] == "bbr3:beta=0.5"
+    assert json.loads(variant.json())["flows"][0]["set"] == {"beta": "0.5"}
+    assert usual.scenario.hash != variant.scenario.hash
+    set_ = fp.compare(["bbr3"], set={"bbr3.beta": "0.5"}, **path)["bbr3"]
+    assert set_.scenario.hash == variant.scenario.hash
+    flow = fp.Flow(cc="bbr3:beta=0.5", rtt="10ms")
+    link = fp.Link(rate="10mbit", buffer="20kB")
+    assert 'cc = "bbr3:beta=0.5"' in fp.Scenario(duration="5s", links=[link], flows=[flow]).to_toml()

@@ -123,7 +123,8 @@ pub(crate) const KEYS: &[Row<Flow>] = &[
         .range(1, 64).or("the RTT, such as `10ms`; `10ms-2` for the second of that name"),
     Row::flow("cc", Kind::Algorithm, field!(Flow, cc),
         "Congestion control: an algorithm of [algorithms.md](algorithms.md), or the path of a \
-         [header of your own](../own-algorithm.md), which ends with `.h`. On the testbed also `kernel:NAME`, \
+         [header of your own](../own-algorithm.md), which ends with `.h`; or a variant of either with other \
+         parameters, `bbr3:beta=0.5`. On the testbed also `kernel:NAME`, \
          one of the kernel's own. `none`: the frames of `media_rate` over UDP, whatever the \
          network does; keys of TCP have no effect.")
         .range(1, 4096).simulator_only_if(&["none"]),

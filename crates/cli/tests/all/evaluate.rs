@@ -55,3 +55,40 @@ fn wrong_names_and_cases_are_errors_before_anything_runs() {
     place.run(&["evaluate", "reno", "--seeds", "1000"]).fails(2, "do not fit into memory");
     place.run(&["evaluate", "reno", "--set", "fixed_cwnd.cwnd=9"]).fails(2, "which does not take part");
 }
+
+/// The results that the program contains and those of a simulation are the same, in each text that users see.
+#[test]
+fn contained_results_are_those_of_a_simulation() {
+    let place = Place::new();
+    place.run(&["new", "mine"]).succeeds();
+    let few = ["evaluate", "./mine.h", "--quick", "--beside", "reno,bbr3", "--criterion", "5.1.2,5.2.1a"];
+    let run = |more: &[&str]| place.run(&[&few[..], more].concat()).succeeds();
+    let contained = run(&["--json", "--out", "contained"]).json();
+    let simulated = run(&["--json", "--out", "simulated", "--fresh"]).json();
+    assert_eq!((&contained["runs"], &contained["simulated"]), (&72.into(), &24.into()));
+    assert_eq!(simulated["simulated"], 72);
+    // the time that it took, and how much of it, differ
+    let same = |record: &Value| {
+        let mut record = record.clone();
+        record["simulated"] = Value::Null;
+        record["wall_s"] = Value::Null;
+        for criterion in record["criteria"].as_array_mut().unwrap() {
+            for algorithm in criterion["algorithms"].as_array_mut().unwrap() {
+                algorithm["cpu_s"] = Value::Null;
+            }
+        }
+        record.to_string()
+    };
+    assert_eq!(same(&contained), same(&simulated));
+    for file in ["mine.md", "report.html"] {
+        let text = |folder: &str| {
+            let text = place.read(&format!("{folder}/{file}"));
+            let is_of_time = |line: &&str| !line.contains("CPU") && !line.contains("simulated");
+            text.lines().filter(is_of_time).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(text("contained"), text("simulated"), "{file}");
+    }
+    // a changed parameter is another case
+    let changed = run(&["--set", "reno.beta=0.6", "--json"]).json();
+    assert_eq!(changed["simulated"], 40);
+}

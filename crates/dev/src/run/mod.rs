@@ -5,7 +5,6 @@ mod duels;
 mod duels_page;
 mod evaluation;
 pub(crate) mod figures;
-pub(crate) mod identity;
 mod tables;
 mod validation;
 
@@ -24,8 +23,8 @@ use fairpace_scenario::{Scenario, Target};
 use crate::args::RunArgs;
 use crate::marked_page::{MarkedPage, Page};
 use evaluation::Evaluations;
+use fairpace_experiment::sources::identity;
 use figures::Figures;
-use identity::identity;
 
 /// Runs the experiments in the named files.
 pub(crate) fn run(

@@ -8,7 +8,7 @@ mod works;
 
 use std::time::Instant;
 
-use crate::{Criterion, CriterionRecord, Form, Record, SCHEMA, seed_of};
+use crate::{Criterion, CriterionRecord, Form, Measured, Record, SCHEMA, seed_of};
 use clap::Args;
 use clap::builder::StringValueParser;
 use fairpace_cc::Algorithm;
@@ -22,7 +22,7 @@ use fairpace_cli_core::progress::expected_packets;
 use fairpace_cli_core::signals::Signals;
 
 pub use runs::{Keeping, without_series};
-pub use works::Works;
+pub use works::{Outcome, Works};
 
 /// First seed of each case unless the user names another.
 const FIRST_SEED: u64 = 1;
@@ -171,15 +171,25 @@ impl Evaluation<'_> {
     pub fn measure(&self, works: Works, signals: &Signals) -> Result<Record, Failure> {
         let args = self.args;
         let begun = Instant::now();
-        let mut missing = self.keeping.missing(works.scenarios(), Target::Simulator);
+        // quick cases of some algorithms are in the program
+        let contained = match args.quick && !self.keeping.fresh {
+            true => works.contained(),
+            false => works.scenarios().iter().map(|_| None).collect(),
+        };
+        let open = works.scenarios().iter().zip(&contained).filter(|(_, known)| known.is_none());
+        let mut missing = self.keeping.missing(open.map(|(of, _)| of), Target::Simulator);
         let simulated = missing.len();
         // the longest first, so that no core waits for a long one at the end
         missing.sort_by(|a, b| expected_packets(b).total_cmp(&expected_packets(a)));
         self.keeping.simulate(&missing, without_series, signals, self.global.quiet)?;
-        let kept = |of: &Scenario| (self.keeping.cache)(of).get(of, Target::Simulator).map(|run| run.summary);
-        let summaries = works.scenarios().iter().map(kept).collect::<Option<Vec<_>>>();
+        let stored = |of: &Scenario| (self.keeping.cache)(of).get(of, Target::Simulator);
+        let outcome = |(of, known): (&Scenario, Option<Measured>)| match known {
+            Some(measured) => Some(Outcome::Kept(Box::new(measured))),
+            None => stored(of).map(|run| Outcome::Run(Box::new(run.summary))),
+        };
+        let outcomes = works.scenarios().iter().zip(contained).map(outcome).collect::<Option<Vec<_>>>();
         let gone = || Failure::new(Exit::Internal, "a finished run is gone from the store", "run it again");
-        let summaries = summaries.ok_or_else(gone)?;
+        let outcomes = outcomes.ok_or_else(gone)?;
         let mut record = Record {
             schema: SCHEMA,
             commit: COMMIT.to_owned(),
@@ -190,7 +200,7 @@ impl Evaluation<'_> {
             kernel: (self.on == Target::Testbed).then(kernel::release),
             seed: args.seed,
             scenarios_hash: hash_of_all(works.cases().map(|case| &case.scenario)),
-            runs: summaries.len(),
+            runs: outcomes.len(),
             simulated,
             wall_s: begun.elapsed().as_secs_f64(),
             criteria: self
@@ -199,7 +209,7 @@ impl Evaluation<'_> {
                 .map(|criterion| CriterionRecord::of(criterion, seeds(args, criterion)))
                 .collect(),
         };
-        for (criterion, algorithm) in works.judged(&summaries, self.criteria) {
+        for (criterion, algorithm) in works.judged(&outcomes, self.criteria) {
             record.criteria[criterion].algorithms.push(algorithm);
         }
         if self.on == Target::Testbed {

@@ -1,5 +1,6 @@
 //! Cases with the runs that judge them.
 
+use crate::quick;
 use crate::{AlgorithmRecord, Case, CaseRecord, Criterion, Judged, Measured, judge};
 use fairpace_results::Summary;
 use fairpace_scenario::Scenario;
@@ -55,24 +56,71 @@ impl Works {
         &self.scenarios
     }
 
-    /// Judges all cases by their runs; `summaries` is in the order of [`scenarios`](Self::scenarios). The
+    /// The contained result of each scenario of [`scenarios`](Self::scenarios), if there is one.
+    pub(super) fn contained(&self) -> Vec<Option<Measured>> {
+        let seeds = |work: &Work| (self.first_seed..).take(work.seeds as usize);
+        let of = |work: &Work| {
+            let cases = work.cases.iter();
+            let each = cases.flat_map(|case| seeds(work).map(|seed| quick::measured(case, seed)));
+            each.collect::<Vec<_>>()
+        };
+        self.works.iter().flat_map(of).collect()
+    }
+
+    /// The case of each scenario of [`scenarios`](Self::scenarios).
+    #[must_use]
+    pub fn case_of_each(&self) -> Vec<&Case> {
+        let of = |work: &'_ Work| work.seeds as usize;
+        let cases = self.works.iter().flat_map(|work| work.cases.iter().map(move |case| (case, of(work))));
+        cases.flat_map(|(case, seeds)| std::iter::repeat_n(case, seeds)).collect()
+    }
+
+    /// Judges all cases by their runs; `outcomes` is in the order of [`scenarios`](Self::scenarios). The
     /// records are in the order in which the cases were added, each with the index of its criterion in
     /// `criteria`.
     #[must_use]
-    pub fn judged(&self, summaries: &[Summary], criteria: &[&Criterion]) -> Vec<(usize, AlgorithmRecord)> {
+    pub fn judged(&self, outcomes: &[Outcome], criteria: &[&Criterion]) -> Vec<(usize, AlgorithmRecord)> {
         let mut records = Vec::new();
         for Work { criterion, cc, cases, seeds, first_run } in &self.works {
             let seeds = *seeds as usize;
-            let runs = &summaries[*first_run..first_run + cases.len() * seeds];
-            let result = |(case, runs): (&Case, &[Summary])| {
-                CaseRecord::of(case, &runs.iter().map(|run| case.judged(run)).collect::<Vec<_>>())
+            let runs = &outcomes[*first_run..first_run + cases.len() * seeds];
+            let result = |(case, runs): (&Case, &[Outcome])| {
+                let seeds = self.first_seed..;
+                let judged = runs.iter().zip(seeds).map(|(run, seed)| run.judged(case, seed));
+                CaseRecord::of(case, &judged.collect::<Vec<_>>())
             };
             let results = cases.iter().zip(runs.chunks(seeds.max(1))).filter_map(result).collect();
-            let cpu_s = runs.iter().map(|run| run.cost.cpu_s).filter(|cost| cost.is_finite()).sum();
+            let cpu_s = runs.iter().map(Outcome::cpu_s).filter(|cost| cost.is_finite()).sum();
             let medians = criteria.get(*criterion).map(|of| of.medians()).unwrap_or_default();
             records.push((*criterion, AlgorithmRecord::of(cc.clone(), cpu_s, results, &medians)));
         }
         records
+    }
+}
+
+/// What is known of a run.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Its summary.
+    Run(Box<Summary>),
+    /// The metrics that its case needs.
+    Kept(Box<Measured>),
+}
+
+impl Outcome {
+    fn judged(&self, case: &Case, seed: u64) -> Judged {
+        match self {
+            Self::Run(summary) => case.judged(summary),
+            Self::Kept(measured) => judge(&case.checks, seed, (**measured).clone()),
+        }
+    }
+
+    /// CPU time of the run, s; 0 for what this program contains.
+    fn cpu_s(&self) -> f64 {
+        match self {
+            Self::Run(summary) => summary.cost.cpu_s,
+            Self::Kept(_) => 0.0,
+        }
     }
 }
 

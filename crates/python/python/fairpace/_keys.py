@@ -192,9 +192,9 @@ class Flow:
     :param name: Name in results. The flows of a group are called ``NAME-1``, ``NAME-2``, ... (text; 1 to 64
         characters.) Default: the RTT, such as ``10ms``; ``10ms-2`` for the second of that name.
     :param cc: Congestion control: an algorithm of algorithms.md, or the path of a header of your own, which ends with
-        ``.h``. On the testbed also ``kernel:NAME``, one of the kernel's own. ``none``: the frames of ``media_rate``
-        over UDP, whatever the network does; keys of TCP have no effect. (name of an algorithm; 1 to 4096 characters.)
-        Must be given.
+        ``.h``; or a variant of either with other parameters, ``bbr3:beta=0.5``. On the testbed also ``kernel:NAME``,
+        one of the kernel's own. ``none``: the frames of ``media_rate`` over UDP, whatever the network does; keys of TCP
+        have no effect. (name of an algorithm; 1 to 4096 characters.) Must be given.
     :param rtt: Round-trip time of the path, without queueing and transmission. (time: ns, us, ms, s, min or h; 10us to
         10s.) Must be given.
     :param route: The links that its data takes, in order. (list of names of links; 1 to 255 links.) Default: all links

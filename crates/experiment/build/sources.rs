@@ -1,7 +1,8 @@
 //! What decides the result of a simulation, as hashes: of the simulator's sources, and of each algorithm's.
 //!
 //! `fairpace-dev run` keeps finished runs by them, so that a change to one algorithm repeats only the
-//! runs in which it takes part, and a change to the documentation none.
+//! runs in which it takes part, and a change to the documentation none. A package of this crate has no
+//! sources beside it, and no hashes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -25,18 +26,23 @@ const SIMULATOR: [&str; 11] = [
     "rust-toolchain.toml",
 ];
 
-fn main() {
+/// Writes the table of hashes, and sets FAIRPACE_SIMULATOR.
+pub(crate) fn write() {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
     let mut sum = Sha256::new();
     for part in SIMULATOR {
-        println!("cargo::rerun-if-changed=../../{part}");
+        if root.join(part).exists() {
+            println!("cargo::rerun-if-changed=../../{part}");
+        }
         add(&mut sum, &root.join(part));
     }
     println!("cargo::rustc-env=FAIRPACE_SIMULATOR={}", hex(&sum.finalize()));
-    println!("cargo::rerun-if-changed=../../cc");
-    let list = fs::read_to_string(root.join("cc/algorithms.def")).expect("the list of algorithms is there");
+    if root.join("cc").exists() {
+        println!("cargo::rerun-if-changed=../../cc");
+    }
+    let list = fs::read_to_string(root.join("cc/algorithms.def")).unwrap_or_default();
     let mut table = String::from(
-        "/// Each algorithm with the hash of its sources.\npub(crate) const SOURCES: &[(&str, &str)] = &[\n",
+        "/// Each algorithm with the hash of its sources.\nconst SOURCES: &[(&str, &str)] = &[\n",
     );
     for line in entries(&list) {
         let mut words = line.split(['(', ',']).map(str::trim);
