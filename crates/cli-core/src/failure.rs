@@ -359,8 +359,8 @@ impl From<CcError> for Failure {
         match error {
             CcError::Unknown(error) => error.into(),
             error => {
-                let help = "write NAME:PARAMETER=VALUE, as bbr3:beta=0.5; `fairpace algorithms NAME` shows the \
-                            parameters with their ranges";
+                let help = "write NAME:PARAMETER=VALUE, as bbr3:beta=0.5; `fairpace algorithms NAME` shows \
+                            the parameters with their ranges";
                 Self::new(Exit::Usage, error.to_string(), help)
             }
         }

@@ -44,8 +44,8 @@ impl Named {
         self.names(&values.collect::<Vec<_>>())
     }
 
-    /// Adds the headers that flows of a scenario file name: `cc = "mine.h"` is beside the file. A file that is
-    /// not a scenario names none.
+    /// Adds the headers that flows of a scenario file name: `cc = "mine.h"` is beside the file. A file that
+    /// is not a scenario names none.
     #[must_use]
     pub fn scenario(self, file: &Path) -> Self {
         let mut found = Vec::new();

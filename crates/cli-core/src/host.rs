@@ -14,8 +14,8 @@ use crate::signals::Signals;
 /// The commit that this program was built from, with `+dirty` if tracked files differed from it.
 pub const COMMIT: &str = env!("FAIRPACE_COMMIT");
 
-/// What a report of a fault needs to know about this build: the commit, and a hash of the objects that it loads
-/// into the kernel.
+/// What a report of a fault needs to know about this build: the commit, and a hash of the objects that it
+/// loads into the kernel.
 #[cfg(feature = "kernel")]
 #[must_use]
 pub fn build() -> String {

@@ -20,8 +20,8 @@ pub fn table(header: &[&str], numbers: usize) -> Table {
     table
 }
 
-/// Columns of a line on standard output: those of the environment variable COLUMNS, or of the terminal. `None`
-/// for a file or a pipe, whose reader wants a row in a line.
+/// Columns of a line on standard output: those of the environment variable COLUMNS, or of the terminal.
+/// `None` for a file or a pipe, whose reader wants a row in a line.
 #[must_use]
 pub fn width() -> Option<u16> {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());

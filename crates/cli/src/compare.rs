@@ -57,8 +57,8 @@ pub(crate) fn run(args: &CompareArgs, call: Call<'_>) -> Result<(), Failure> {
     compared.failure.map_or(Ok(()), Err)
 }
 
-/// Name of the algorithm that a scenario of a comparison is for: a header's name, where the arguments have its
-/// path.
+/// Name of the algorithm that a scenario of a comparison is for: a header's name, where the arguments have
+/// its path.
 fn label(scenario: &Scenario) -> String {
     scenario.flows.first().map_or_else(String::new, |flow| flow.cc.to_string())
 }

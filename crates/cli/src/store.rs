@@ -24,7 +24,8 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The files of one run: `summary.json`, `flows.csv`, `links.csv`, `backlog.csv`, `scenario.toml` and `report.html`.
+/// The files of one run: `summary.json`, `flows.csv`, `links.csv`, `backlog.csv`, `scenario.toml` and
+/// `report.html`.
 pub(crate) fn single<'a>(scenario: &Scenario, run: &'a Run, target: Target) -> Vec<Item<'a>> {
     let context = Context {
         why: scenario.why.clone(),

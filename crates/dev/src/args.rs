@@ -81,8 +81,8 @@ pub(crate) enum Command {
     /// Simulate the quick cases of the criteria for the algorithms that `fairpace evaluate` measures beside
     /// others, and write the results that the program contains.
     ///
-    /// Two minutes on two cores. Needed after a change to a criterion, to one of the algorithms, or to a result
-    /// of the simulator.
+    /// Two minutes on two cores. Needed after a change to a criterion, to one of the algorithms, or to a
+    /// result of the simulator.
     QuickRecords(QuickRecordsArgs),
     /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of papers.
     Docs(DocsArgs),
@@ -94,7 +94,13 @@ pub(crate) struct QuickRecordsArgs {
     #[arg(long)]
     pub(crate) check: bool,
     /// Of all results simulate each Nth again, for --check.
-    #[arg(long, value_name = "N", default_value_t = 20, requires = "check", value_parser = from_one_to(10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        requires = "check",
+        value_parser = from_one_to(10_000)
+    )]
     pub(crate) every: u32,
     /// The repository.
     #[arg(long, value_name = "DIR", default_value = ".")]

@@ -1,9 +1,9 @@
 //! Results of quick cases that the program contains, so that the first `fairpace evaluate ./mine.h --quick`
 //! simulates only `mine`. `fairpace-dev quick-records` writes and checks them.
 //!
-//! A simulation is a function of its scenario, its seed, the algorithms and the simulator. A result is used for
-//! the case, seed and sources of algorithms that it was measured with, and for no other: its key is a hash of
-//! them. That the simulator still gives these results is tested.
+//! A simulation is a function of its scenario, its seed, the algorithms and the simulator. A result is used
+//! for the case, seed and sources of algorithms that it was measured with, and for no other: its key is a
+//! hash of them. That the simulator still gives these results is tested.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};

@@ -24,8 +24,8 @@ pub(crate) fn built() -> Result<&'static [(&'static str, &'static [u8])], &'stat
     OBJECTS
 }
 
-/// Returns name and ELF bytes of all objects that this build contains: those of the listed algorithms, and the
-/// loader's own. Without clang a build contains none.
+/// Returns name and ELF bytes of all objects that this build contains: those of the listed algorithms, and
+/// the loader's own. Without clang a build contains none.
 #[must_use]
 pub fn contained_objects() -> Vec<(&'static str, &'static [u8])> {
     [OBJECTS, TOOLS].into_iter().flatten().flatten().copied().collect()

@@ -209,6 +209,7 @@ fn a_result_of_a_lower_layer_is_replaced() {
     }
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(place.read("seed").contains("\"seed\": 9"));
-    let names = "merged:\nR\n\nmerged/R:\nbacklog.csv\nflows.csv\nlinks.csv\nmanifest.json\nreport.html\nscenario.toml\nsummary.json\n";
+    let names = "merged:\nR\n\nmerged/R:\nbacklog.csv\nflows.csv\nlinks.csv\nmanifest.json\nreport.html\n\
+                 scenario.toml\nsummary.json\n";
     assert_eq!(place.read("names"), names);
 }

@@ -27,7 +27,8 @@ use crate::{Cc, CcError, Flow, Link, Scenario, Target, keys};
 use values::kind_of;
 
 /// Reads a scenario from a text, after making the changes in `sets`. `name` is the file's name in errors;
-/// files that the text names are looked for in its folder, and files that `sets` names in the working directory.
+/// files that the text names are looked for in its folder, and files that `sets` names in the working
+/// directory.
 ///
 /// # Errors
 /// Every problem of the scenario, each with its place.
