@@ -202,7 +202,7 @@ fn tables(report: &Report, population: &Population) -> String {
     [
         marked_page::table(
             "root | scripts | leave | absent | run | passed | failed | cannot be expressed",
-            { roots(report, population).into_iter() },
+            roots(report, population).into_iter(),
         ),
         marked_page::table("script | line | outcome | message | the stack", others),
         marked_page::table("fault of the sender | scripts that find it | the first of them", mutants),

@@ -14,7 +14,7 @@ use fairpace_scenario::{Cc, CcError, Set};
 
 use fairpace_cli_core::args::{Trimmed, from_one_to};
 use fairpace_cli_core::comparison::distinct;
-use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::failure::Failure;
 
 use crate::evaluation::check_sets;
 
