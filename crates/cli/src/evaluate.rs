@@ -45,6 +45,7 @@ pub(crate) fn run(args: &EvaluateArgs, Call { global, signals, out }: Call<'_>) 
             cache: &cache,
             folder: &folder,
             another: "set XDG_CACHE_HOME to a folder that can be written to",
+            contained: true,
             fresh: args.evaluation.fresh,
             jobs: args.evaluation.jobs,
         },

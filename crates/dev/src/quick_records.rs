@@ -83,7 +83,14 @@ fn works(global: Global) -> Result<Works, Failure> {
         on: Target::Simulator,
         folder: FOLDER.to_owned(),
         command: String::new(),
-        keeping: Keeping { cache: &none, folder: Path::new(""), another: "", fresh: true, jobs: args.jobs },
+        keeping: Keeping {
+            cache: &none,
+            folder: Path::new(""),
+            another: "",
+            contained: false,
+            fresh: true,
+            jobs: args.jobs,
+        },
         global,
     };
     evaluation.plan()

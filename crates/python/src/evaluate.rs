@@ -71,6 +71,7 @@ fn measure(of: &Asked, signals: &Signals) -> Result<Record, Failure> {
             cache: &cache,
             folder,
             another: "name another one with keep",
+            contained: true,
             fresh: args.fresh,
             jobs: args.jobs,
         },

@@ -108,6 +108,7 @@ impl Experiment for Evaluations {
                     cache: &|scenario| store(store_folder(&folder), scenario),
                     folder: &folder,
                     another: "run it in a copy of the checkout",
+                    contained: false,
                     fresh: args.fresh,
                     jobs: args.jobs,
                 },

@@ -121,7 +121,7 @@ impl<'a> Call<'a> {
     /// Where finished runs are stored below `folder`; `cache` returns the store of a scenario.
     fn keeping<'k>(self, folder: &'k Path, cache: &'k (dyn Fn(&Scenario) -> Store + Sync)) -> Keeping<'k> {
         let RunArgs { fresh, jobs, .. } = *self.args;
-        Keeping { cache, folder, another: "run a copy of the folder", fresh, jobs }
+        Keeping { cache, folder, another: "run a copy of the folder", contained: false, fresh, jobs }
     }
 }
 

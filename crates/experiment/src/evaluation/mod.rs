@@ -172,7 +172,7 @@ impl Evaluation<'_> {
         let args = self.args;
         let begun = Instant::now();
         // quick cases of some algorithms are in the program
-        let contained = match args.quick && !self.keeping.fresh {
+        let contained = match args.quick && self.keeping.contained && !self.keeping.fresh {
             true => works.contained(),
             false => works.scenarios().iter().map(|_| None).collect(),
         };

@@ -22,6 +22,8 @@ pub struct Keeping<'a> {
     pub folder: &'a Path,
     /// Advice for the user if that folder cannot be written to.
     pub another: &'a str,
+    /// Whether to use the quick results that the program contains.
+    pub contained: bool,
     /// Whether to simulate also what was simulated before.
     pub fresh: bool,
     /// Number of simulations at a time.

@@ -184,7 +184,7 @@ fn what_is_missing_is_reported() {
     assert_eq!(rate.help, "add rate = \"100mbit\"");
     let empty = read("").unwrap_err().problems;
     let keys: Vec<_> = empty.iter().map(|problem| problem.key.as_str()).collect();
-    assert_eq!(keys, ["title", "duration", "flow", "link"]);
+    assert_eq!(keys, ["duration", "flow", "link"]);
 }
 
 #[test]
