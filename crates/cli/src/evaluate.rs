@@ -7,11 +7,12 @@ use fairpace_cli_core::headers::private_cache_folder;
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::to_json;
 use fairpace_cli_core::result_dir::{Item, ResultDir};
-use fairpace_experiment::Record;
+use fairpace_cli_core::table::prose;
 use fairpace_experiment::Store;
 use fairpace_experiment::contained::{FOLDER, criteria};
 use fairpace_experiment::evaluation::{Evaluation, Keeping, Subject, chosen, names, written};
-use fairpace_scenario::Scenario;
+use fairpace_experiment::{CaseRecord, Record};
+use fairpace_scenario::{Cc, Scenario};
 
 use crate::args::EvaluateArgs;
 use crate::call::Call;
@@ -58,7 +59,26 @@ pub(crate) fn run(args: &EvaluateArgs, Call { global, signals, out }: Call<'_>) 
     if let Some(dir) = dir {
         dir.write(files(&record)?)?;
     }
-    out.record(&record, global, |record| record.text(args.evaluation.failing))
+    let notes = if global.quiet { String::new() } else { unchanged(&record) };
+    out.record(&record, global, |record| record.text(args.evaluation.failing) + &notes)
+}
+
+/// Notes on variants whose parameters changed no result of the algorithm that was measured beside them.
+fn unchanged(record: &Record) -> String {
+    // all but the scenario's hash, which has the parameters in it
+    let results = |cc: &str| {
+        let of = record.criteria.iter().flat_map(|criterion| &criterion.algorithms);
+        let cases = of.filter(|of| of.cc == cc).flat_map(|of| of.results.iter().cloned());
+        cases.map(|case| CaseRecord { scenario: String::new(), ..case }).collect::<Vec<_>>()
+    };
+    let note = |label: &String| {
+        let (name, settings) = Cc::split(label);
+        let usual = results(name);
+        let is_same = !settings.is_empty() && !usual.is_empty() && results(label) == usual;
+        let set = settings.join(", ");
+        is_same.then(|| prose(&format!("note on {label}: {set} changed no byte of the results of {name}\n")))
+    };
+    record.asked.iter().filter_map(note).collect()
 }
 
 /// The files of the result: `report.html`, `evaluation.json`, and `NAME.md` for each algorithm that the user

@@ -5,7 +5,7 @@ use std::path::Path;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::{Output, note};
-use fairpace_cli_core::table::{self, table};
+use fairpace_cli_core::table::{self, prose, table};
 use fairpace_scenario::{Scenario, Set, Target, parse_contained};
 use serde::Serialize;
 
@@ -47,9 +47,9 @@ pub(crate) fn run(args: &ScenariosArgs, global: Global, out: &mut Output) -> Res
     if global.quiet {
         return Ok(());
     }
-    out.line(
-        "\n`fairpace sim NAME` runs one, `fairpace scenarios show NAME` prints it: a file to begin with.",
-    )
+    let what =
+        "\n`fairpace sim NAME` runs one, `fairpace scenarios show NAME` prints it: a file to begin with.";
+    out.line(&prose(what))
 }
 
 /// Name and text of each scenario.

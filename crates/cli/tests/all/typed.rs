@@ -98,6 +98,8 @@ fn tables_fit_a_terminal() {
         "compare bbr3 cubic bbr3:beta=0.5 --rtt 10ms,50ms --duration 2s",
         "algorithms",
         "algorithms bbr3",
+        "scenarios",
+        "sim parking-lot --set duration=2s --set window.from=1s --set window.to=2s --set flow.start=0s",
         "doctor",
     ];
     let is_root = is_root();
@@ -259,6 +261,9 @@ fn variants_are_evaluated_under_their_names() {
     );
     assert!(record["command"].as_str().unwrap().starts_with("fairpace evaluate bbr3 bbr3:beta=0.5 "));
     assert!(place.path().join("out/bbr3-beta=0.5.md").exists());
+    let said = typed(&place, "evaluate bbr3 bbr3:ecn_factor=0.5 --beside none --criterion 5.1.1a --quick");
+    let note = "note on bbr3:ecn_factor=0.5: ecn_factor=0.5 changed no byte of the results of bbr3";
+    assert!(said.succeeds().stdout.contains(note));
 }
 
 /// A file's names start from its folder; what is typed starts from the working directory.

@@ -145,6 +145,18 @@ fn the_record_holds_each_pair_once_per_buffer() {
 }
 
 #[test]
+fn variants_meet_each_other_under_their_names() {
+    let record = short("cc = \"reno,reno:beta=0.9\"", &["--json"]).succeeds().json();
+    assert_eq!(record["algorithms"][1]["name"], "reno:beta=0.9");
+    assert_eq!(record["algorithms"][1]["set"], serde_json::json!([["beta", "0.9"]]));
+    let duels = record["duels"].as_array().unwrap();
+    let mixed = duels.iter().find(|duel| duel["row"] != duel["column"]).unwrap();
+    assert_eq!((&mixed["row"], &mixed["column"]), (&"reno".into(), &"reno:beta=0.9".into()));
+    assert!(mixed["share"].as_f64().unwrap() < 0.5, "that which backs off less takes more: {mixed}");
+    short("cc = \"reno,fp_reno\"", &["--json"]).fails(2, "--cc names reno twice");
+}
+
+#[test]
 fn a_parameter_that_was_given_is_used_instead_of_the_one_that_suits() {
     let options = "cc = \"fixed_rate\"\nset = [\"fixed_rate.rate=2mbit\"]";
     let record = short(options, &["--json"]).succeeds().json();
