@@ -49,7 +49,8 @@ perform() {
 	reordering) make kernels ARGS="--only 6.1 --only 6.12 --only 6.18 --reordering 60" ;;
 	python) FAIRPACE_LONG=1 make python ;;
 	hostile) make kernels ARGS="--only 6.12 --only 6.18 --hostile 212" ;;
-	experiments) make duels tables leaderboard evaluate level-theory level-evidence && changes --exit-code ;;
+	experiments) cargo run --quiet --locked --release --package fairpace-dev -- quick-records --check --every 1 &&
+		make duels tables leaderboard evaluate level-theory level-evidence && changes --exit-code ;;
 	papers) make reproduce && changes --exit-code -- reproduction/results ;;
 	conform) make conform && changes --exit-code ;;
 	packages) INSTALL=1 ONLY=deb scripts/packages.sh amd64 && make packages-test ;;

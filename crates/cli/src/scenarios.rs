@@ -90,8 +90,9 @@ pub(crate) fn load(file: &Path, sets: &[Set], target: Target, global: Global) ->
             Ok(fairpace_scenario::load(file, sets, target)?)
         }
         None if !is_there => {
-            let failure = Failure::from(fairpace_scenario::read(file).err().unwrap_or_default());
-            Err(failure.with_help(advice(&written)))
+            let mut invalid = fairpace_scenario::read(file).err().unwrap_or_default();
+            invalid.problems.iter_mut().for_each(|problem| problem.help = advice(&written));
+            Err(invalid.into())
         }
         _ => Ok(fairpace_scenario::load(file, sets, target)?),
     }
