@@ -43,9 +43,7 @@ pub(crate) fn run(args: &NewArgs, global: Global, out: &mut Output) -> Result<()
         return out.json(&Record::Header(&header));
     }
     out.line(&format!("{header} is written. Try it, then change it:\n"))?;
-    out.line(&format!(
-        "    fairpace compare --cc ./{header},bbr3,cubic --rate 100mbit --buffer 1MB --rtt 10ms,50ms"
-    ))?;
+    out.line(&format!("    fairpace compare ./{header} bbr3 cubic --rtt 10ms,50ms"))?;
     out.line(&format!("    fairpace evaluate ./{header} --quick"))?;
     out.line(&format!("    sudo fairpace load ./{header}"))
 }

@@ -2,7 +2,7 @@
  * NAME: a congestion control of your own. This starting point grows its window by a packet in each round trip,
  * shrinks it after a loss, and paces. Change it: it is an ordinary C file, and nothing else has to be built.
  *
- *	fairpace compare --cc ./NAME.h,bbr3,cubic --rate 100mbit --buffer 1MB --rtt 10ms,50ms
+ *	fairpace compare ./NAME.h bbr3 cubic --rtt 10ms,50ms
  *	fairpace sim SCENARIO.toml --set flow.cc=./NAME.h --out out/NAME
  *	sudo fairpace load ./NAME.h	the running kernel has fp_NAME then, until `fairpace unload fp_NAME`
  *
