@@ -7,6 +7,7 @@ mod evaluations;
 mod figures;
 mod level_theory;
 mod limit;
+mod packetdrill;
 mod pages;
 mod records;
 mod support;
