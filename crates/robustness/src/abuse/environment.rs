@@ -56,7 +56,7 @@ const COMMANDS: &[(&str, &[i32])] = &[
     ("--frobnicate", &[2]),
 ];
 
-/// Name of the condition under which a signal may end the program.
+/// Name of the limit "files have at most 4 kB": with it the kernel may end the program by a signal (SIGXFSZ).
 const SMALL_FILES: &str = "files of 4 kB";
 /// Arguments of the next start after that condition.
 const AGAIN: [&str; 4] = ["sim", "s.toml", "--out", "out"];

@@ -13,9 +13,9 @@ pub fn depth_s(share: f64, kept: f64, rtt_s: f64, queue_s: f64) -> f64 {
     (share * ((1.0 - kept) * rtt_s + queue_s)).min(queue_s)
 }
 
-/// The rate that a flow can keep whose drains no other flow joins: it observes only the part of the queue
-/// that its own drain removes, so it is at equilibrium where `f(r) = ((1 - kept) T + q) r / C`. At the equal
-/// share or below there is no such advantage; the function then returns the equal share.
+/// The rate that a flow can keep if no other flow drains together with it. Such a flow observes only the part
+/// of the queue that its own drain removes, so its equilibrium is where `f(r) = ((1 - kept) T + q) r / C`. The
+/// function returns the equal share if that rate is not above it.
 #[must_use]
 pub fn kept_rate(level: &Level, capacity: f64, flows: f64, rtt_s: f64, kept: f64) -> f64 {
     let equal = capacity / flows;
