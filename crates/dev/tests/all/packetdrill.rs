@@ -20,9 +20,16 @@ fn the_exit_code_says_whether_all_scripts_pass() {
     place.write("none.pkt", "this is no script");
     let none = place.file("none.pkt");
     assert!(run(&["packetdrill", &passes]).succeeds().stdout.contains("1 passed, 0 failed"));
-    run(&["packetdrill", &passes, &refused, &fails]).fails(1, "1 of 3 scripts failed");
-    run(&["packetdrill", &passes, &refused]).fails(2, "1 of 2 scripts cannot be expressed");
-    run(&["packetdrill", &none]).fails(2, "1 of 1 scripts cannot be expressed");
+    // the outcomes are on stdout, beside the error
+    let ends = |scripts: &[&str], code: u64, message: &str, printed: &str| {
+        let ended = run(&[&["packetdrill"], scripts].concat());
+        assert_eq!(ended.error()["exit_code"], code);
+        assert!(ended.message().contains(message), "{}", ended.message());
+        assert!(ended.stdout.contains(printed), "{}", ended.stdout);
+    };
+    ends(&[&passes, &refused, &fails], 1, "1 of 3 scripts failed", "the stack sent it at 0.100000 s");
+    ends(&[&passes, &refused], 2, "1 of 2 scripts cannot be expressed", "the system call shutdown");
+    ends(&[&none], 2, "1 of 1 scripts cannot be expressed", "none.pkt:1: this is no event");
     run(&["packetdrill", &place.file("absent.pkt")]).fails(2, "cannot read");
     run(&["packetdrill", "--mutant", "double-rto", &passes]).succeeds();
 }
