@@ -104,6 +104,6 @@ fn the_model_has_the_level_and_the_gain_that_the_algorithm_has() {
     let gain = f64::from(defaults.get("gain").unwrap()) / 256.0;
     for table in file["table"].as_array().unwrap() {
         let about = table["about"].as_str().unwrap();
-        assert!(!about.contains("gain") || about.contains(&format!("gain {gain};")), "{about}");
+        assert!(!about.contains("gain") || about.contains(&format!("gain {gain}. ")), "{about}");
     }
 }
