@@ -14,8 +14,8 @@ pub fn depth_s(share: f64, kept: f64, rtt_s: f64, queue_s: f64) -> f64 {
 }
 
 /// The rate that a flow can keep if no other flow drains together with it. Such a flow observes only the part
-/// of the queue that its own drain removes, so its equilibrium is where `f(r) = ((1 - kept) T + q) r / C`. The
-/// function returns the equal share if that rate is not above it.
+/// of the queue that its own drain removes, so its equilibrium is where `f(r) = ((1 - kept) T + q) r / C`.
+/// The function returns the equal share if that rate is not above it.
 #[must_use]
 pub fn kept_rate(level: &Level, capacity: f64, flows: f64, rtt_s: f64, kept: f64) -> f64 {
     let equal = capacity / flows;
