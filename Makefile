@@ -122,7 +122,8 @@ test-code:
 	$(STEP) "test programs are built" $(CARGO) test $(TESTS) --no-run
 	$(STEP) "test programs" $(CARGO) test $(TESTS)
 
-# What is built once more, in the form in which others get it. Python's tests use one core, and mostly wait: the rest runs beside them.
+# What is built once more, in the form in which others get it. Python's tests use one core, and mostly wait: the rest runs beside
+# them.
 test-packages:
 	@scripts/setup.sh --all
 	$(MAKE) --jobs 2 test-python test-crates
@@ -131,9 +132,9 @@ test-python:
 	$(STEP) "Python package" $(LIMIT) scripts/python.sh --quick
 
 test-crates:
-	$(STEP) "packages of the crates" $(LIMIT) $(MAKE) packages-check
+	$(STEP) "packages of the crates" $(LIMIT) scripts/package-crates.sh
 	$(STEP) "public API" $(LIMIT) scripts/public-api.sh --check
-	$(STEP) "instructions per packet" $(LIMIT) $(MAKE) count
+	$(STEP) "instructions per packet" $(LIMIT) scripts/count-instructions.sh
 
 python:
 	@scripts/setup.sh --all

@@ -9,7 +9,8 @@ target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT INT TERM
 
-make --no-print-directory objects
+# not a job of the make that runs this script
+MAKEFLAGS="" make --no-print-directory objects
 
 # All crates with a library, unless they are marked as not for publication.
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
