@@ -67,12 +67,14 @@ pub(crate) fn compare_scenarios(
     rate: String,
     buffer: String,
     duration: String,
-    stagger: &str,
-    warmup: String,
+    stagger: Option<&str>,
+    warmup: Option<String>,
 ) -> PyResult<Vec<Checked>> {
-    let stagger = parse_time(stagger)
+    let stagger = stagger
+        .map(parse_time)
+        .transpose()
         .map_err(|why| raised(py, &Failure::new(Exit::Usage, format!("stagger: {why}"), "for example 5s")))?;
-    let path = PathArgs { rate, buffer, rtt, duration, stagger: Some(stagger), warmup: Some(warmup) };
+    let path = PathArgs { rate, buffer, rtt, duration, stagger, warmup };
     let sets = changes(sets);
     let comparison = Comparison { path: &path, target: Target::Simulator, sets: &sets };
     let scenarios = comparison.scenarios(&cc).map_err(|failure| raised(py, &failure))?;

@@ -55,7 +55,7 @@ def test_finished_runs_are_kept_where_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"cc": "rino"}, 'there is no algorithm "rino", did you mean "reno"'),
+        ({"cc": "rino"}, 'there is no algorithm "rino"; did you mean "reno"'),
         ({"cc": "reno", "criterion": ["G99"]}, "there is no criterion `G99`"),
         ({"cc": "reno", "match": "nothing"}, "no case has a name with `nothing` in it"),
         ({"cc": "reno", "seeds": 0}, r"'--seeds <N>': 0 is not in 1..=1000"),
@@ -148,7 +148,7 @@ def test_defaults_are_those_of_the_command_line(function: object, page: str, com
         default = found and re.search(r"\[default:\s+(.*?)\]", found[0], re.DOTALL)
         if default:
             ours = parameter.default
-            assert (",".join(ours) if isinstance(ours, tuple) else str(ours)) == default[1], name
+            assert (" ".join(ours) if isinstance(ours, tuple) else str(ours)) == default[1], name
             compared += 1
     assert compared >= 2
 

@@ -82,12 +82,12 @@ def run(
 def compare(
     cc: Sequence[str],
     *,
-    rate: Rate,
-    buffer: Buffer,
-    rtt: Sequence[Time],
+    rate: Rate = "100mbit",
+    buffer: Buffer = "1bdp",
+    rtt: Sequence[Time] = ("40ms",),
     duration: Time = "60s",
-    stagger: Time = "5s",
-    warmup: Time = "20s",
+    stagger: Time | None = None,
+    warmup: Time | None = None,
     set: Mapping[str, object] | None = None,
 ) -> dict[str, Result]:
     """Several algorithms on one path, one run each, as ``fairpace compare``.
@@ -97,8 +97,8 @@ def compare(
     :param buffer: buffer of the link, such as ``2MB``, or ``1.5bdp`` of the longest RTT.
     :param rtt: one flow for each of these RTTs.
     :param duration: length of a run.
-    :param stagger: each flow starts this much after the one before.
-    :param warmup: measure from here to the end.
+    :param stagger: each flow starts this much after the one before; 5 s, or a twelfth of a run shorter than 60 s.
+    :param warmup: measure from here to the end; 20 s, or a third of a run shorter than 60 s.
     :param set: other values of scenario keys and of parameters of the algorithms.
     :returns: the result of each algorithm, in the order of ``cc``.
     :raises UsageError: a value is wrong.
@@ -112,8 +112,8 @@ def compare(
         rate=_value(rate, "link.rate"),
         buffer=_value(buffer, "link.buffer"),
         duration=_value(duration, "duration"),
-        stagger=_value(stagger, "stagger"),
-        warmup=_value(warmup, "warmup"),
+        stagger=None if stagger is None else _value(stagger, "stagger"),
+        warmup=None if warmup is None else _value(warmup, "warmup"),
     )
     return {name: Result(_fairpace.run(scenario, False)) for name, scenario in zip(cc, scenarios, strict=True)}
 

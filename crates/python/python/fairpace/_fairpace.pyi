@@ -110,8 +110,8 @@ def compare_scenarios(
     rate: str,
     buffer: str,
     duration: str,
-    stagger: str,
-    warmup: str,
+    stagger: str | None,
+    warmup: str | None,
 ) -> list[Checked]: ...
 
 _ColumnRow = tuple[str, str, float, float, str]
