@@ -7,8 +7,8 @@ Builds the programs of both trees (profile `counted`), makes the records of each
 CUT out of both, and compares the rest byte by byte, as JSON with sorted keys. Prints a table, and of each record that differs the first
 line where it does; both forms of it are in DIR/different. The exit code is 1 if one differs.
 
-The tables below are those of one refactoring, of 9b7db1e6 to issue 39. For another one, empty RENAMES and FILES, and give both columns
-of the commands what the right one has now; then add what the refactoring renames.
+The tables below are those of the refactoring of issue 39, which began at 9b7db1e6. For another one, empty RENAMES and FILES, and give
+both columns of the commands what the right one has now; then add what the refactoring renames.
 """
 
 import argparse
@@ -29,13 +29,13 @@ FILES = {
     "conformance/level": "research/level/validation",
     "conformance": "experiments/validation",
 }
-# Arguments of fairpace-dev: old, new. {reproduction} and {drawn} are copies in DIR, as the commands write beside them.
+# Arguments of fairpace-dev: old, new. {reproduction} is a copy in DIR, as the commands write beside it.
 FIGURES = ("reproduce --short --fresh --dir {reproduction}", "run {reproduction} --short --fresh")
 DUELS = ("duels --seeds 1", "run experiments/duels.toml --short")
-DRAWN = ("conformance conformance/short --runs 1 --seeds 1 --jobs 20", "run {drawn}")
 # Keys that may differ: of the build, of the call, hashes (another name of a parameter is another hash), times, prose.
 CUT = set("schema commit command hash scenarios_hash scenario wall_s cpu_s title asks why about what text source section".split())
-# How the validation changes its scenarios for the simulator (crates/dev/src/run/validation/cases.rs).
+# How the validation changes its scenarios for the simulator (crates/dev/src/run/validation/cases.rs). Its drawn flows need no run:
+# they are a pure function of a seed, whose text has a hash in the tests of draw.rs.
 SIMULATED = [('"kernel:bbr"', '"bbr1"'), ('"kernel:', '"')]
 SIMULATIONS = ["--set", "flow.host_jitter=20us", "--repeat", "5"]
 
@@ -58,7 +58,9 @@ class Tree:
         environment = {**os.environ, "XDG_CACHE_HOME": str(self.out / "cache")}
         command = [self.target / "counted" / program, "--quiet", "--json", *map(str, arguments)]
         done = subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True)
-        return self.record(done.stdout or done.stderr)
+        if not done.stdout:  # two equal errors are no equal numbers
+            raise RuntimeError(f"{command}: {done.stderr}")
+        return self.record(done.stdout)
 
     def record(self, text: str):
         """A record with RENAMES and without CUT; numbers stay the digits that they are."""
@@ -107,7 +109,9 @@ class Tree:
             text = text.replace(kernels, ours)
         path = self.out / name.replace("/", "_")
         path.write_text(text)
-        return {name: self.simulate(path, *SIMULATIONS)}
+        run = self.simulate(path, *SIMULATIONS)
+        path.unlink()
+        return {name: run}
 
     def criteria(self, _: str) -> dict:
         """Cases in the quick form, the counts of each algorithm, and what else there is of each criterion."""
@@ -122,14 +126,10 @@ class Tree:
 
     def dev(self, calls: tuple[str, str]):
         """What a command of fairpace-dev prints."""
-        reproduction, drawn = self.out / "reproduction", self.out / "drawn.toml"
+        reproduction = self.out / "reproduction"
         shutil.copytree(self.path / "reproduction", reproduction, dirs_exist_ok=True)
-        file = self.path / "experiments/validation-short.toml"
-        if file.exists():
-            text = file.read_text().replace('["validation/', f'["{file.parent}/validation/')
-            drawn.write_text(re.sub(r"(?m)^runs = .*", "runs = 1", text))
-        arguments = calls[0 if self.is_old else 1].format(reproduction=reproduction, drawn=drawn).split()
-        return self.call("fairpace-dev", *arguments, *([self.jobs] if calls != DRAWN else []))
+        arguments = calls[0 if self.is_old else 1].format(reproduction=reproduction).split()
+        return self.call("fairpace-dev", *arguments, self.jobs)
 
     def figures(self, _: str) -> dict:
         return {"/".join([of["paper"], of["figure"], of["stack"]]): of for of in self.dev(FIGURES)}
@@ -137,10 +137,6 @@ class Tree:
     def duels(self, _: str) -> dict:
         record = self.dev(DUELS)
         return {"/".join([of["buffer"], of["row"], of["column"]]): of for of in record.pop("duels")} | {"all": record}
-
-    def drawn(self, _: str) -> dict:
-        """The completion times of the simulator; those of the kernel differ from run to run."""
-        return {of["name"]: [time["sim"] for time in of["quantities"]] for of in self.dev(DRAWN)["scenarios"]}
 
 
 def difference(folder: Path, name: str, one: str, other: str) -> str:
@@ -160,7 +156,7 @@ parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs at a 
 parser.add_argument("--seeds", type=int, default=1000, metavar="N", help="seeds of the swarm")
 parser.add_argument("--cc", default="level,bbr3,bbq,cubic", metavar="NAME,...", help="algorithms at the criteria")
 kinds = "scenarios,swarm,validation,criteria,figures,duels"
-parser.add_argument("--only", default=kinds, help=f"{kinds}; also drawn: minutes as root, with real flows")
+parser.add_argument("--only", default=kinds, metavar="KIND,...", help="by default all")
 parser.add_argument("--built", action="store_true", help="build nothing: the programs are in DIR, of a call before")
 args = parser.parse_args()
 old, new = (Tree(path, at == 0, args.out, args.jobs) for at, path in enumerate(args.trees))
@@ -169,7 +165,7 @@ works = {
     "scenarios": (lambda tree, name: {name: tree.simulate(tree.place(name))}, files("scenarios")),
     "swarm": (Tree.swarm, range(1, args.seeds + 1)),
     "validation": (Tree.validation, [name for name in files("conformance") if not name.endswith("draw.toml")]),
-} | {kind: (getattr(Tree, kind), [""]) for kind in ["criteria", "figures", "duels", "drawn"]}
+} | {kind: (getattr(Tree, kind), [""]) for kind in ["criteria", "figures", "duels"]}
 differences = []
 print(f"{'kind':10} {'compared':>8} {'equal':>8} {'different':>9}")
 for kind in args.only.split(","):
