@@ -57,7 +57,7 @@ pub enum Kind {
     Quantity(Dimension),
     /// Steps: times, each with the value that holds from then on.
     Steps(Dimension),
-    /// A buffer: a size, packets, or a multiple of the bandwidth-delay product.
+    /// A buffer: a size, packets, a multiple of the bandwidth-delay product, or a time.
     Buffer,
     /// A size or packets.
     Limit,

@@ -83,7 +83,7 @@ pub(crate) const KEYS: &[Row<Link>] = &[
         "Delivery opportunities in place of a rate, in the format of Mahimahi: a line for each, with its \
          time in ms, in order, at which 1514 bytes may leave: a full packet with its Ethernet header \
          (Mahimahi counts 1504 bytes for the same packet). They come again after the last one's time. The \
-         rate, for a `buffer` in `bdp` too, is their mean.")
+         rate, for a `buffer` in `bdp` or of a time too, is their mean.")
         .range(1, 4096).or("the rate is `rate`")
         .related(&[Relation::Excludes("rate"), Relation::Excludes("rate_at"), Relation::Excludes("burst")]),
     Row::link("burst", SIZE, field!(Link, burst_bytes),
@@ -92,7 +92,9 @@ pub(crate) const KEYS: &[Row<Link>] = &[
         .range(PACKET_BYTES, 16_000_000_000).or("no token bucket: each packet takes its time at the rate"),
     Row::link("buffer", Kind::Buffer, field!(Link, buffer),
         "How much the queue holds, headers included; further packets are dropped. `100pkts` are 100 packets \
-         of any size; `1.5bdp` is 1.5 times this link's rate times `bdp_rtt`.")
+         of any size; `1.5bdp` is 1.5 times this link's rate times `bdp_rtt`. `300ms` is what the link \
+         carries in this time at its `rate`, of a `trace` at its mean, whatever `rate_at` makes of it later: \
+         a full queue delays by 300 ms, as `latency` of Linux's tbf, which adds its bucket to the limit.")
         .range(PACKET_BYTES, 16_000_000_000),
     Row::link("bdp_rtt", TIME, Access::NONE,
         "The RTT by which a `buffer` in `bdp` is computed.")

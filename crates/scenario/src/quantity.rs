@@ -301,7 +301,7 @@ impl Limit {
     }
 }
 
-/// A buffer as written: a limit, or a multiple of the bandwidth-delay product.
+/// A buffer as written: a limit, a multiple of the bandwidth-delay product, or a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Buffer {
     /// A limit in bytes or packets.
@@ -311,6 +311,8 @@ pub enum Buffer {
         /// Millionths of a BDP: 1,000,000 is one BDP.
         millionths: u64,
     },
+    /// What the link carries in this time, as the `latency` of Linux's tbf.
+    Time(Duration),
 }
 
 impl Buffer {
@@ -319,16 +321,21 @@ impl Buffer {
     pub fn limit(self, rate_bps: u64, rtt: Duration) -> Limit {
         match self {
             Self::Limit(limit) => limit,
-            Self::Bdp { millionths } => {
-                let bdp_bit_ns = u128::from(rate_bps) * rtt.as_nanos();
-                let bytes = bdp_bit_ns.saturating_mul(millionths.into()) / (8 * 1_000_000_000 * 1_000_000);
-                Limit::Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
-            }
+            Self::Bdp { millionths } => carried(rate_bps, rtt, millionths),
+            Self::Time(time) => carried(rate_bps, time, 1_000_000),
         }
     }
 }
 
-/// Reads a buffer size: a size, packets such as "100pkts", or a multiple of the BDP such as "1.5bdp".
+/// Returns the bytes that a link of this rate carries in `time`, times `millionths` of a whole.
+fn carried(rate_bps: u64, time: Duration, millionths: u64) -> Limit {
+    let bit_ns = u128::from(rate_bps) * time.as_nanos();
+    let bytes = bit_ns.saturating_mul(millionths.into()) / (8 * 1_000_000_000 * 1_000_000);
+    Limit::Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
+/// Reads a buffer size: a size, packets such as "100pkts", a multiple of the BDP such as "1.5bdp", or a time
+/// such as "300ms".
 ///
 /// # Errors
 /// The errors of [`parse`].
@@ -343,8 +350,13 @@ pub fn parse_buffer(text: &str) -> Result<Buffer, NotAQuantity> {
             )),
         };
     }
+    if Dimension::Time.factor(unit).is_some() {
+        return parse_time(text).map(Buffer::Time);
+    }
     parse_limit(text).map(Buffer::Limit).map_err(|mut error| {
-        error.help.push_str(", or a multiple of the bandwidth-delay product, as in \"1.5bdp\"");
+        error.help.push_str(
+            ", a multiple of the bandwidth-delay product, as in \"1.5bdp\", or a time, as in \"300ms\"",
+        );
         error
     })
 }

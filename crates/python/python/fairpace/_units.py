@@ -47,7 +47,8 @@ Share = Union[str, Quantity]
 Frequency = Union[str, Quantity]
 """``"50/s"``, or a quantity."""
 Buffer = Union[str, Quantity]
-"""A size, packets (``"100pkts"``), or a multiple of the bandwidth-delay product (``"1.5bdp"``)."""
+"""A size, packets (``"100pkts"``), a multiple of the bandwidth-delay product (``"1.5bdp"``), or what the link carries in
+a time (``"300ms"``)."""
 Limit = Union[str, Quantity]
 """A size, or packets."""
 Steps = Union[str, Sequence[tuple[Time, Union[Time, Rate]]]]

@@ -147,7 +147,7 @@ fn kind_name(kind: Kind) -> String {
         Kind::BurstLength => format!("whole number of packets, or time: {}", Dimension::Time.unit_list()),
         Kind::Quantity(dimension) => format!("{}: {}", dimension.name(), dimension.unit_list()),
         Kind::Steps(dimension) => format!("steps, as in `{}`", quantity::example_steps(dimension)),
-        Kind::Buffer => format!("size: {}; or pkts, bdp", Dimension::Size.unit_list()),
+        Kind::Buffer => format!("size: {}; or pkts, bdp, or a time", Dimension::Size.unit_list()),
         Kind::Limit => format!("size: {}; or pkts", Dimension::Size.unit_list()),
         Kind::Bool => "true or false".into(),
         Kind::Links => "list of names of links".into(),

@@ -213,7 +213,7 @@ impl Reader<'_> {
         links
     }
 
-    /// Replaces a multiple of the BDP with bytes, and checks the buffer's range.
+    /// Replaces a multiple of the BDP or a time with bytes, and checks the buffer's range.
     fn buffer(&mut self, part: &Part<'_, '_>, given: &mut Given, longest: Duration) {
         let rtt = given.time("bdp_rtt").unwrap_or(longest);
         let rate = match given.get("trace") {
@@ -225,7 +225,7 @@ impl Reader<'_> {
             Buffer::Limit(limit) => Some(limit),
             // without the rate or the RTT there is an error already, and the product has no value
             Buffer::Bdp { .. } if rtt.is_zero() => None,
-            Buffer::Bdp { .. } => rate.map(|rate_bps| buffer.limit(rate_bps, rtt)),
+            Buffer::Bdp { .. } | Buffer::Time(_) => rate.map(|rate_bps| buffer.limit(rate_bps, rtt)),
         };
         given.replace("buffer", limit.map(Value::Limit));
         if let (Some(limit), Some((key, written))) = (limit, self.find(part, "buffer")) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{GOOD, good, read, read_with};
+use crate::support::{GOOD, good, problem, read, read_with};
 use fairpace_scenario::{
     Burst, BurstLength, Cc, Loss, Policer, Reorder, Scenario, Target, Traffic, WHOLE_PPB, Window, Writes,
     parse,
@@ -42,6 +42,33 @@ fn a_buffer_in_bdp_is_rate_times_the_longest_rtt() {
     assert_eq!(buffer("\"1bdp\""), 625_000);
     assert_eq!(buffer("\"1.5 bdp\""), 937_500);
     assert_eq!(buffer("\"1bdp\"\nbdp_rtt = \"10ms\""), 125_000);
+}
+
+#[test]
+fn a_buffer_of_a_time_is_what_the_link_carries_in_it() {
+    let link = |buffer: &str| {
+        read(&GOOD.replace("buffer = \"2MB\"", &format!("buffer = {buffer}"))).unwrap().links.remove(0)
+    };
+    // 100 Mbit/s x 300 ms = 30 Mbit = 3,750,000 bytes, whatever the RTTs and later rates are
+    assert_eq!(link("\"300ms\"").buffer.bytes(), 3_750_000);
+    assert_eq!(link("\"0.3 s\"\nbdp_rtt = \"1ms\"\nrate_at = \"1s 1mbit\"").buffer.bytes(), 3_750_000);
+    // of a trace, its mean: one-ms.trace has 4 opportunities of 1514 bytes in 4 ms
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/support/t.toml");
+    let text = GOOD.replace("rate = \"100mbit\"", "trace = \"one-ms.trace\"").replace("2MB", "100ms");
+    let traced = parse(path, &text, &[], Target::Simulator).unwrap().links.remove(0);
+    assert_eq!((traced.rate_bps, traced.buffer.bytes()), (12_112_000, 151_400));
+    // the canonical form has the bytes
+    assert!(read(&GOOD.replace("2MB", "300ms")).unwrap().to_toml().contains("buffer = \"3750kB\""));
+    for (buffer, kind, message) in [
+        ("\"0.1ms\"", "out-of-range", "`buffer` is 1250B; it must be at least 1514B"),
+        ("\"3h\"", "out-of-range", "`buffer` is 135GB; it must be at most 16GB"),
+        ("\"-1ms\"", "out-of-range", "`buffer`: \"-1ms\" is negative"),
+        ("\"1.2.3ms\"", "wrong-unit", "`buffer`: \"1.2.3ms\" is not a time"),
+    ] {
+        let problem = problem("\"2MB\"", buffer);
+        assert_eq!(problem.kind, kind, "{buffer}");
+        assert!(problem.message.starts_with(message), "{buffer}: {}", problem.message);
+    }
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod stepper;
 mod support;
 mod swarm;
 mod theory;
+mod timed;
 mod traffic;
 mod variants;
 mod workloads;
