@@ -6,7 +6,7 @@ use fairpace_experiment::{Criterion, Form};
 use fairpace_packetdrill::Script;
 use fairpace_results::Summary;
 use fairpace_scenario::quantity::{self, Dimension};
-use fairpace_scenario::{Invalid, Scenario, Set, Sizes, Target, Trace};
+use fairpace_scenario::{Invalid, Link, Scenario, Set, Sizes, Target, Trace};
 
 /// Most errors that a parser may report at once.
 const MOST_PROBLEMS: usize = 1000;
@@ -30,7 +30,8 @@ pub(crate) fn scenario(data: &[u8]) {
 
 /// Checks that the canonical form is the scenario, and has its hash.
 fn reads_back(scenario: &Scenario, target: Target) {
-    if scenario.links.iter().any(|link| link.trace.is_some()) || scenario.flows.iter().any(names_a_file) {
+    let has_file = |link: &Link| link.trace.is_some() || !link.loss_at.file.is_empty();
+    if scenario.links.iter().any(has_file) || scenario.flows.iter().any(names_a_file) {
         return; // its files are not where the text of the canonical form would look for them
     }
     let toml = scenario.to_toml();

@@ -53,7 +53,11 @@ fn link<T: Copy>(
     };
     let random = Purpose::LinkLoss.stream(scenario.seed, index);
     let long_ns = Loss::long_burst_ns(rtt_ns);
-    let link = link.with_loss(Loss::new(settings.loss.ppb, settings.loss.burst, long_ns, random)?);
+    let loss = match &settings.loss_at.rows[..] {
+        [] => Loss::new(settings.loss.ppb, settings.loss.burst, long_ns, random)?,
+        _ => Loss::in_steps(settings.loss.ppb, settings.loss_at.rows.clone(), random),
+    };
+    let link = link.with_loss(loss);
     Ok(match settings.policer {
         Some(policer) => link.with_policer(Policer::new(policer.rate_bps, policer.burst_bytes)),
         None => link,

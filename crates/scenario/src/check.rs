@@ -10,7 +10,7 @@ use crate::fault::{Complaint, Fault, impossible};
 use crate::impairments::in_order;
 use crate::key::{Key, Kind, MOST_ARRIVALS, MOST_FLOW_POINTS, MOST_LINKS, MOST_POINTS, RunsOn, Section};
 use crate::print::is_printed;
-use crate::quantity::show_time;
+use crate::quantity::{Dimension, show_time};
 use crate::row::Lens;
 use crate::value::{Given, Value};
 use crate::{Flow, Link, Scenario, Target, Trace, Writes, keys, relations, routes, size};
@@ -22,7 +22,7 @@ pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
     }
     let (which, bound) = if value < key.least { ("at least", key.least) } else { ("at most", key.most) };
     let subject = match key.kind {
-        Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm => {
+        Kind::Text | Kind::Trace | Kind::TimeTable(_) | Kind::Sizes | Kind::Algorithm => {
             format!("`{}` has {value} characters", key.name)
         }
         _ if value == u64::MAX => format!("`{}` is larger than any number that is read", key.name),
@@ -201,8 +201,11 @@ fn link(link: &Link) -> impl Iterator<Item = (&'static str, Complaint)> {
     let burst = link.loss.burst.and_then(|burst| burst.check().err());
     let loss = loss.into_iter().chain(burst.map(|complaint| ("loss_burst", complaint)));
     let rate_at = in_order(&link.rate_at).err().map(|complaint| ("rate_at", complaint));
+    let steps = link.loss_at.steps().unwrap_or_default();
+    let steps: Vec<_> = steps.into_iter().map(|(at, ppb)| (Duration::from_nanos(at), ppb)).collect();
+    let loss_at = in_order(&steps).err().map(|complaint| ("loss_at", complaint));
     let handover = link.handover.and_then(|handover| handover.check(link.rate_bps));
-    loss.chain(rate_at).chain(handover).chain(link.queue.check(link.buffer))
+    loss.chain(rate_at).chain(loss_at).chain(handover).chain(link.queue.check(link.buffer))
 }
 
 /// Checks the number of flows that the workloads start.
@@ -394,7 +397,16 @@ fn contents(scenario: &Scenario) -> impl Iterator<Item = Fault> {
         let help = "read it with `Sizes::read`, or take one that is built in";
         Some(Complaint::impossible(format!("the distribution {why}"), help).of(Section::Flow, index, "sizes"))
     });
-    traces.chain(sizes)
+    let tables = scenario.links.iter().enumerate().filter_map(|(index, link)| {
+        let table = Some(&link.loss_at).filter(|table| table.is_file())?;
+        Some(wrong_table(&table.check(Dimension::Share).err()?).of(Section::Link, index, "loss_trace"))
+    });
+    traces.chain(sizes).chain(tables)
+}
+
+/// Returns the complaint about a table of values with their times that no file can have.
+fn wrong_table(why: &str) -> Complaint {
+    Complaint::impossible(format!("the table {why}"), "read it with `TimeTable::read`")
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Files that a scenario names: traces of delivery opportunities, distributions of sizes.
+//! Files that a scenario names: traces of delivery opportunities, distributions of sizes, tables of values with
+//! their times.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::built_in;
-use crate::quantity::{PACKET_BYTES, WHOLE_PPB, decimal};
+use crate::key::{DAY, S};
+use crate::quantity::{Dimension, PACKET_BYTES, WHOLE_PPB, decimal};
 use crate::visible::visible;
 
 /// Largest file that a scenario may name, bytes. A trace of ten minutes at 1 Gbit/s has 400 MB; a trace of
@@ -21,6 +23,8 @@ const MOST_MS: u32 = 86_400_000;
 /// 1504 bytes for it, an IP packet and four bytes of its TUN device before each (`PACKET_SIZE` in its
 /// src/frontend/link_queue.hh); a link here counts 14 of Ethernet.
 pub const OPPORTUNITY_BYTES: u32 = PACKET_BYTES as u32;
+/// Most rows of a table of values with their times.
+pub(crate) const MOST_ROWS: usize = 1_000_000;
 /// Most points of a distribution.
 const MOST_SIZES: usize = 10_000;
 /// Largest size of a flow, bytes: a petabyte, more than any run can send.
@@ -120,6 +124,116 @@ impl Trace {
     pub(crate) fn digest(&self) -> String {
         digest(self.opportunities_ms.iter().map(|ms| u64::from(*ms)))
     }
+}
+
+/// Values with their times: rows in a scenario, or a file that the scenario names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TimeTable {
+    /// The file's name as written; empty if the rows are in the scenario itself.
+    pub file: String,
+    /// Times and values in stored units. Times grow.
+    pub rows: Arc<[(u64, u64)]>,
+}
+
+impl TimeTable {
+    /// Returns the table with these rows, which a scenario has without a file.
+    #[must_use]
+    pub fn inline(rows: impl Into<Arc<[(u64, u64)]>>) -> Self {
+        Self { file: String::new(), rows: rows.into() }
+    }
+
+    /// Reads a table from two columns: seconds, and a share from 0 to 1 or a number of bytes, by the dimension.
+    /// `#` begins a comment.
+    ///
+    /// # Errors
+    /// What is wrong with the text, with the line, as a sentence that begins after the file's name.
+    pub fn read(file: &str, text: &str, dimension: Dimension) -> Result<Self, String> {
+        let (noun, unit) = match dimension {
+            Dimension::Share => ("a share", WHOLE_PPB),
+            _ => ("bytes", 1),
+        };
+        let mut rows: Vec<(u64, u64)> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let row = line.split('#').next().unwrap_or_default();
+            let mut columns = row.split_whitespace();
+            let row = match (columns.next(), columns.next(), columns.next()) {
+                (None, ..) => continue,
+                (Some(at), Some(value), None) => decimal(at, S).zip(decimal(value, unit)),
+                _ => None,
+            };
+            let (at, value) = row.ok_or_else(|| {
+                format!("is wrong at line {number}: \"{}\" is not seconds and {noun}", shortened(line))
+            })?;
+            if rows.last().is_some_and(|(last, _)| *last >= at) {
+                return Err(format!("goes back in time, or stays, at line {number}"));
+            }
+            check_row((at, value), dimension).map_err(|why| format!("has {why} at line {number}"))?;
+            rows.push((at, value));
+        }
+        let table = Self { file: file.to_owned(), rows: rows.into() };
+        table.check(dimension)?;
+        Ok(table)
+    }
+
+    /// Checks the rows; the error says what is wrong.
+    pub(crate) fn check(&self, dimension: Dimension) -> Result<(), String> {
+        if self.rows.is_empty() {
+            return Err("has no line".into());
+        }
+        if self.rows.len() > MOST_ROWS {
+            return Err(format!("has {} lines; it must be at most {MOST_ROWS}", self.rows.len()));
+        }
+        if !self.rows.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err("goes back in time, or stays".into());
+        }
+        let wrong = self.rows.iter().find_map(|row| check_row(*row, dimension).err());
+        wrong.map_or(Ok(()), |why| Err(format!("has {why}")))
+    }
+
+    /// Returns whether a file has the rows.
+    pub(crate) fn is_file(&self) -> bool {
+        !self.file.is_empty()
+    }
+
+    /// The rows as steps, if a scenario has them without a file.
+    pub(crate) fn steps(&self) -> Option<Vec<(u64, u64)>> {
+        (!self.is_file() && !self.rows.is_empty()).then(|| self.rows.to_vec())
+    }
+
+    /// The text from which [`TimeTable::read`] reads the table.
+    pub(crate) fn to_text(&self, dimension: Dimension) -> String {
+        let line = |(at, value): &(u64, u64)| {
+            let value = match dimension {
+                Dimension::Share => fraction(*value, WHOLE_PPB),
+                _ => value.to_string(),
+            };
+            format!("{} {value}\n", fraction(*at, S))
+        };
+        self.rows.iter().map(line).collect()
+    }
+
+    /// SHA-256 of the rows, in hex.
+    pub(crate) fn digest(&self) -> String {
+        digest(self.rows.iter().flat_map(|(at, value)| [*at, *value]))
+    }
+}
+
+/// Checks a row of a [`TimeTable`]; the error names what is wrong with it.
+fn check_row((at, value): (u64, u64), dimension: Dimension) -> Result<(), String> {
+    let (least, most, noun) = match dimension {
+        Dimension::Share => (0, WHOLE_PPB, "a share that is more than 1"),
+        _ => (1, MOST_SIZE_BYTES, "a size that is not from 1 byte to a petabyte"),
+    };
+    if at > DAY {
+        return Err("a time after a day".into());
+    }
+    if (least..=most).contains(&value) { Ok(()) } else { Err(noun.into()) }
+}
+
+/// Writes `value / whole`, a power of ten, as a decimal number.
+fn fraction(value: u64, whole: u64) -> String {
+    let digits = whole.ilog10() as usize;
+    format!("{}.{:0digits$}", value / whole, value % whole)
 }
 
 /// A distribution of sizes.

@@ -71,6 +71,8 @@ pub enum Kind {
     Drops,
     /// A trace: the path of its file from the folder of the scenario file.
     Trace,
+    /// A table of times and values: the path of its file from the folder of the scenario file.
+    TimeTable(Dimension),
     /// A distribution of sizes: built in, or the path of its file from the folder of the scenario file.
     Sizes,
     /// The name of an algorithm.
@@ -207,7 +209,9 @@ impl Key {
         match self.kind {
             Kind::Quantity(dimension) | Kind::Steps(dimension) => quantity::show(value, dimension),
             Kind::Buffer | Kind::Limit => quantity::show(value, Dimension::Size),
-            Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm => format!("{value} characters"),
+            Kind::Text | Kind::Trace | Kind::TimeTable(_) | Kind::Sizes | Kind::Algorithm => {
+                format!("{value} characters")
+            }
             Kind::Links => format!("{value} links"),
             Kind::Drops => format!("{value} entries"),
             Kind::Integer | Kind::BurstLength | Kind::Bool | Kind::Choice(_) | Kind::Parameters => {
@@ -224,9 +228,13 @@ impl Key {
             Kind::Bool => "true, false".into(),
             Kind::Parameters => String::new(),
             Kind::BurstLength => format!("{} to {} or {}", self.least, self.most, BurstLength::time_range()),
-            Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm | Kind::Links | Kind::Drops => {
-                format!("{} to {}", self.least, self.show(self.most))
-            }
+            Kind::Text
+            | Kind::Trace
+            | Kind::TimeTable(_)
+            | Kind::Sizes
+            | Kind::Algorithm
+            | Kind::Links
+            | Kind::Drops => format!("{} to {}", self.least, self.show(self.most)),
             _ => format!("{} to {}", self.show(self.least), self.show(self.most)),
         }
     }
@@ -246,6 +254,7 @@ impl Key {
             Kind::Drops => "[\"data 9-10\", \"syn 1\"]".into(),
             Kind::Sizes => quoted("websearch"),
             Kind::Trace => quoted("traces/lte.trace"),
+            Kind::TimeTable(_) => quoted("traces/table.txt"),
             Kind::Buffer | Kind::Limit => quoted(Dimension::Size.example()),
             Kind::Algorithm => quoted("bbr1"),
             Kind::Text => quoted("..."),

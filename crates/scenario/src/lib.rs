@@ -71,7 +71,7 @@ use std::path::Path;
 
 pub use cc::{Cc, CcError, Ours};
 pub use drops::{Dropped, Drops, MOST_NUMBER, NotDrops, PacketKind};
-pub use files::{OPPORTUNITY_BYTES, Sizes, Trace};
+pub use files::{OPPORTUNITY_BYTES, Sizes, TimeTable, Trace};
 pub use flow::{Flow, View};
 pub use handover::Handover;
 pub use hosts::{Ecn, Receiving, Sending, Window};

@@ -1,10 +1,10 @@
 //! A link: its rate, its buffer, and the impairments in front of its queue and behind it.
 
-use crate::files::Trace;
+use crate::files::{TimeTable, Trace};
 use crate::handover::Handover;
 use crate::impairments::{Line, Loss, Policer, Steps};
 use crate::key::{Kind, RATE, Relation, S, SIZE, TIME};
-use crate::quantity::{Dimension, Limit, PACKET_BYTES};
+use crate::quantity::{Dimension, Limit, PACKET_BYTES, WHOLE_PPB};
 use crate::queue::Queue;
 use crate::row::{Access, Row, field, option, within};
 use crate::value::Value;
@@ -35,6 +35,9 @@ pub struct Link {
     pub policer: Option<Policer>,
     /// Random loss behind the queue.
     pub loss: Loss,
+    /// Later shares of independent losses: times in ns, and billionths. A packet is lost with the share at the
+    /// time when its last bit leaves the link.
+    pub loss_at: TimeTable,
     /// Handovers of the link.
     pub handover: Option<Handover>,
 }
@@ -55,6 +58,7 @@ impl Link {
             rate_at: Vec::new(),
             policer: None,
             loss: Loss::default(),
+            loss_at: TimeTable::default(),
             handover: None,
         }
     }
@@ -116,6 +120,24 @@ pub(crate) const RATE_KEYS: &[Row<Link>] = &[
         .range(0, 400_000_000_000).or("the rate never changes"),
 ];
 
+/// Keys of loss that changes. The canonical form prints these keys after those of `loss`.
+#[rustfmt::skip]
+pub(crate) const LOSS_AT_KEYS: &[Row<Link>] = &[
+    Row::link("loss_at", Kind::Steps(Dimension::Share), LOSS_AT,
+        "Later values of `loss`, each from its time on: `10s 30%, 10.5s 0%` loses three packets of ten for half \
+         a second. The time is that at which the last bit of a packet leaves the link, which sends on while \
+         100% is lost.")
+        .range(0, WHOLE_PPB).or("`loss` never changes").related(&[Relation::Excludes("loss_burst")]),
+    Row::link("loss_trace", Kind::TimeTable(Dimension::Share), LOSS_TRACE,
+        "`loss` and `loss_at` from a file with two columns: seconds, which grow, and the share (0 to 1) of \
+         packets lost from then on. Before the first line nothing is lost; the last one holds to the end of \
+         the run. `#` begins a comment.")
+        .range(1, 4096).or("`loss` and `loss_at`").example("\"traces/loss.txt\"")
+        .related(&[
+            Relation::Excludes("loss"), Relation::Excludes("loss_at"), Relation::Excludes("loss_burst"),
+        ]),
+];
+
 within!(Link { queue: Queue, policer: Option<Policer>, loss: Loss, line: Line, handover: Option<Handover> });
 
 /// Access to the rate. With a trace, the rate is the trace's mean and not written.
@@ -130,6 +152,22 @@ const TRACE: Access<Link> = Access {
             link.rate_bps = trace.mean_bps();
             link.trace = Some(trace);
         }
+        other => other.is_of_another_kind(),
+    },
+};
+/// Access to later shares of loss that the scenario itself has.
+const LOSS_AT: Access<Link> = Access {
+    get: |link| link.loss_at.steps().map(Value::Steps),
+    set: |link, value, _| match value {
+        Value::Steps(steps) => link.loss_at = TimeTable::inline(steps),
+        other => other.is_of_another_kind(),
+    },
+};
+/// Access to the shares of loss that a file has.
+const LOSS_TRACE: Access<Link> = Access {
+    get: |link| link.loss_at.is_file().then(|| Value::TimeTable(link.loss_at.clone())),
+    set: |link, value, _| match value {
+        Value::TimeTable(table) => link.loss_at = table,
         other => other.is_of_another_kind(),
     },
 };

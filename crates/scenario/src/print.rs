@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::files::hex;
 use crate::key::{DefaultValue, Key, Kind, Section};
+use crate::quantity::Dimension;
 use crate::value::Value;
 use crate::{Flow, Link, Scenario, Sizes, keys};
 
@@ -37,6 +38,11 @@ impl Scenario {
         for trace in renamed.links.iter_mut().filter_map(|link| link.trace.as_mut()) {
             trace.file = format!("{}.trace", &trace.digest()[..12]);
             files.entry(trace.file.clone()).or_insert_with(|| trace.to_text());
+        }
+        for link in renamed.links.iter_mut().filter(|link| link.loss_at.is_file()) {
+            let table = &mut link.loss_at;
+            table.file = format!("{}.loss", &table.digest()[..12]);
+            files.entry(table.file.clone()).or_insert_with(|| table.to_text(Dimension::Share));
         }
         for sizes in renamed.flows.iter_mut().filter_map(|flow| Some(&mut flow.arrivals.as_mut()?.sizes)) {
             if Sizes::built_in(&sizes.name).is_none() {
@@ -131,6 +137,7 @@ fn write_key(text: &mut String, key: &Key, value: Option<Value>, usual: Option<&
     let Some(value) = value.filter(|value| is_printed(key, value, usual)) else { return };
     let written = match (&value, files) {
         (Value::Trace(trace), Files::ByContent) => format!("\"sha256:{}\"", trace.digest()),
+        (Value::TimeTable(table), Files::ByContent) => format!("\"sha256:{}\"", table.digest()),
         (Value::Sizes(sizes), Files::ByContent) => format!("\"sha256:{}\"", sizes.digest()),
         (Value::Cc(cc), Files::ByContent) => cc.content(),
         (Value::Cc(cc), Files::InBundle) => Value::Text(cc.bundled().0).to_toml(Kind::Text),

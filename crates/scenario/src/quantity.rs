@@ -257,7 +257,12 @@ pub fn show_steps(steps: &[(u64, u64)], dimension: Dimension) -> String {
 
 /// An example of steps.
 pub(crate) fn example_steps(dimension: Dimension) -> String {
-    let later = if dimension == Dimension::Rate { "20mbit" } else { "80ms" };
+    let later = match dimension {
+        Dimension::Rate => "20mbit",
+        Dimension::Share => "30%",
+        Dimension::Size => "10kB",
+        _ => "80ms",
+    };
     format!("10s {later}, 20s {}", dimension.example())
 }
 

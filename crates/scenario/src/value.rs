@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::cc::Cc;
 use crate::drops::{Dropped, Drops};
-use crate::files::{Sizes, Trace};
+use crate::files::{Sizes, TimeTable, Trace};
 use crate::key::{Key, Kind};
 use crate::quantity::{Buffer, BurstLength, Dimension, Limit, show, show_limit, show_steps, show_time};
 
@@ -25,6 +25,7 @@ pub(crate) enum Value {
     Drops(Drops),
     Cc(Cc),
     Trace(Trace),
+    TimeTable(TimeTable),
     Sizes(Sizes),
     /// The parameters of an algorithm: names, and values as written.
     Table(Vec<(&'static str, String)>),
@@ -52,6 +53,7 @@ impl Value {
             }
             (Value::Cc(cc), _) => quoted(&cc.written()),
             (Value::Trace(trace), _) => quoted(&trace.file),
+            (Value::TimeTable(table), _) => quoted(&table.file),
             (Value::Sizes(sizes), _) => quoted(&sizes.name),
             (Value::Table(table), _) => {
                 let pairs: Vec<_> = table
@@ -73,6 +75,7 @@ impl Value {
             Value::Limit(limit) => vec![limit.bytes()],
             Value::BurstLength(BurstLength::Pkts(pkts)) => vec![*pkts],
             Value::Trace(trace) => characters(&trace.file),
+            Value::TimeTable(table) => characters(&table.file),
             Value::Sizes(sizes) => characters(&sizes.name),
             Value::Truth(_)
             | Value::Word(_)

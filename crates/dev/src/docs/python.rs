@@ -129,7 +129,7 @@ fn kind(kind: Kind) -> String {
         Kind::Limit => "Limit".into(),
         Kind::Bool => "bool".into(),
         Kind::Links | Kind::Drops => "Sequence[str]".into(),
-        Kind::Trace | Kind::Sizes => "FilePath".into(),
+        Kind::Trace | Kind::TimeTable(_) | Kind::Sizes => "FilePath".into(),
         Kind::Choice(words) => format!("Literal[\"{}\"]", words.join("\", \"")),
         Kind::Parameters => "Parameters".into(),
     }

@@ -1,5 +1,7 @@
 //! Random loss, as by bit errors or fading: not the drops of a full queue.
 
+use std::sync::Arc;
+
 use fairpace_results::LossBursts;
 use fairpace_scenario::{Burst, BurstLength, Random, WHOLE_PPB, ns};
 
@@ -27,6 +29,7 @@ enum Model {
     Independent { ppb: u64 },
     InPackets(Box<InPackets>),
     InTime(Box<InTime>),
+    InSteps(Box<InSteps>),
 }
 
 /// Shares of packets lost in either state, billionths.
@@ -118,6 +121,26 @@ impl InTime {
     }
 }
 
+/// Independent losses with a share that changes at given times.
+#[derive(Debug, Clone)]
+struct InSteps {
+    /// Share in force, billionths.
+    ppb: u64,
+    /// Later shares: each a time and the share from then on.
+    steps: Arc<[(Nanos, u64)]>,
+    next_step: usize,
+}
+
+impl InSteps {
+    fn loses(&mut self, now: Nanos, random: &mut Random) -> bool {
+        while let Some((_, ppb)) = self.steps.get(self.next_step).filter(|step| step.0 <= now) {
+            self.ppb = *ppb;
+            self.next_step += 1;
+        }
+        self.ppb > 0 && random.chance(self.ppb)
+    }
+}
+
 /// Error: requested values that no chain has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ImpossibleLoss {
@@ -162,6 +185,15 @@ impl Loss {
     pub fn independent(ppb: u64, random: Random) -> Self {
         let model = if ppb == 0 { Model::Never } else { Model::Independent { ppb } };
         Loss { model, random }
+    }
+
+    /// Returns a model that loses each packet independently of other packets: with a probability of `ppb`
+    /// billionths, and from the times of `steps` on, which grow, with those of the steps.
+    pub fn in_steps(ppb: u64, steps: Arc<[(Nanos, u64)]>, random: Random) -> Self {
+        if steps.is_empty() {
+            return Loss::independent(ppb, random);
+        }
+        Loss { model: Model::InSteps(Box::new(InSteps { ppb, steps, next_step: 0 })), random }
     }
 
     /// Returns a model that loses `mean_ppb` billionths of all packets, more of them within bursts than
@@ -248,6 +280,7 @@ impl Loss {
             Model::Independent { ppb } => self.random.chance(*ppb),
             Model::InPackets(chain) => chain.loses(now, &mut self.random),
             Model::InTime(process) => process.loses(now, &mut self.random),
+            Model::InSteps(steps) => steps.loses(now, &mut self.random),
         }
     }
 
@@ -307,6 +340,22 @@ mod tests {
             let seen = share(&fates(Loss::independent(ppb, Random::new(seed)), n));
             assert!((seen - p).abs() < 4.0 * deviation, "{seen} of {p}");
         }
+    }
+
+    #[test]
+    fn a_share_holds_from_its_time_until_that_of_the_next() {
+        let steps = [(100, WHOLE_PPB), (200, 0), (300, 30 * PERCENT), (400, WHOLE_PPB)];
+        let mut loss = Loss::in_steps(0, steps.into(), Random::new(7));
+        assert!(loss.is_possible());
+        let fates = [0, 99, 100, 199, 200, 299].map(|now| loss.loses(now));
+        assert_eq!(fates, [false, false, true, true, false, false]);
+        let lost = (0..100_000).filter(|_| loss.loses(300)).count() as f64 / 1e5;
+        // the standard deviation is 0.00145
+        assert!((lost - 0.3).abs() < 4.0 * 0.00145, "{lost}");
+        assert!(loss.loses(1_000), "the last share stays");
+        // a pause that skips steps ends at the last of them
+        assert!(Loss::in_steps(0, steps.into(), Random::new(7)).loses(500));
+        assert!(!Loss::in_steps(0, [].into(), Random::new(7)).is_possible());
     }
 
     #[test]

@@ -206,7 +206,7 @@ fn of_range(key: &Key, end: u64, beyond: bool) -> Value {
         Kind::Integer | Kind::BurstLength => Value::raw(end.to_string()),
         Kind::Bool => Value::raw("1"),
         Kind::Choice(words) => Value::text(words[words.len() - 1].to_uppercase()),
-        Kind::Text | Kind::Trace | Kind::Sizes | Kind::Algorithm => {
+        Kind::Text | Kind::Trace | Kind::TimeTable(_) | Kind::Sizes | Kind::Algorithm => {
             Value::text("n".repeat((end as usize).min(LONG)))
         }
         Kind::Links => Value::raw(format!("[{}]", "\"bottleneck\", ".repeat((end as usize).min(1_000)))),

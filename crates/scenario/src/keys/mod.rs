@@ -36,6 +36,7 @@ pub(crate) fn of_link() -> impl Iterator<Item = &'static dyn Lens<Link>> {
         .chain(rows(link::RATE_KEYS))
         .chain(rows(impairments::POLICER_KEYS))
         .chain(rows(impairments::LOSS_KEYS))
+        .chain(rows(link::LOSS_AT_KEYS))
         .chain(rows(impairments::LINE_KEYS))
         .chain(rows(handover::KEYS))
 }

@@ -152,7 +152,7 @@ fn kind_name(kind: Kind) -> String {
         Kind::Bool => "true or false".into(),
         Kind::Links => "list of names of links".into(),
         Kind::Drops => "list of packets: data, ack, syn or synack with a number".into(),
-        Kind::Trace => FILE.into(),
+        Kind::Trace | Kind::TimeTable(_) => FILE.into(),
         Kind::Sizes => format!("{}, or a {FILE}", Sizes::BUILT_IN.join(", ")),
         Kind::Algorithm => "name of an algorithm".into(),
         Kind::Choice(_) => "word".into(),

@@ -10,7 +10,7 @@ use crate::fault::Complaint;
 use crate::key::{Key, Kind};
 use crate::quantity::{self, BurstLength, Dimension, NotAQuantity};
 use crate::value::{Given, Value};
-use crate::{Cc, Drops, Sizes, Trace, check, files, keys};
+use crate::{Cc, Drops, Sizes, TimeTable, Trace, check, files, keys};
 
 use super::{Part, REFERENCE, Reader};
 
@@ -65,6 +65,10 @@ impl Reader<'_> {
             Kind::Links => Value::Names(self.names(part, key, written)?),
             Kind::Drops => Value::Drops(self.drops(part, key, written)?),
             Kind::Trace => Value::Trace(self.file(key, written, read_trace)?),
+            Kind::TimeTable(dimension) => {
+                let read = |file: &str, text: &str| TimeTable::read(file, text, dimension);
+                Value::TimeTable(self.file(key, written, read)?)
+            }
             Kind::Sizes => {
                 let name = self.text(key, written)?;
                 match Sizes::built_in(&name) {

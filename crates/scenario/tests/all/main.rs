@@ -11,4 +11,5 @@ mod properties;
 mod reading;
 mod routes;
 mod support;
+mod timed;
 mod typed;

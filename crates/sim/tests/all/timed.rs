@@ -1,13 +1,19 @@
 //! What happens on links at given times, against what can be computed by hand.
 
-use fairpace_results::Run;
+use fairpace_results::{Run, Silent};
 use fairpace_scenario::{Scenario, Target, parse};
 
 use crate::support::run;
 
 /// Runs a scenario of one link and one flow of these keys for so long.
+///
+/// The result does not depend on whether packets take the fast path.
 fn run_with(duration: &str, link: &str, flow: &str) -> Run {
-    run(&read(duration, link, flow))
+    let scenario = read(duration, link, flow);
+    let run = run(&scenario);
+    let per_hop = fairpace_sim::run_per_hop(&scenario, &mut Silent).expect("the scenario is valid");
+    assert_eq!(run.summary.stable_json(), per_hop.summary.stable_json());
+    run
 }
 
 fn read(duration: &str, link: &str, flow: &str) -> Scenario {
@@ -26,4 +32,18 @@ fn a_full_buffer_of_a_time_delays_by_this_time() {
     let queue = &run.summary.links[0];
     let longest_ms = queue.queue_delay_max_ms.unwrap();
     assert!(queue.drops > 0 && (298.0..=300.4).contains(&longest_ms), "{queue:?}");
+}
+
+/// Audio of 50 frames a second, each of 2500 bytes in two datagrams, that nothing slows down.
+const AUDIO: &str =
+    "cc = \"none\"\nrtt = \"20ms\"\nmedia_rate = \"1mbit\"\nframes = \"50/s\"\nframe_deviation = \"0%\"";
+
+#[test]
+fn everything_that_leaves_in_a_second_of_loss_is_lost_and_nothing_else() {
+    // 50 frames of 2 datagrams begin to leave in the second from 1 s on, each within 2 ms
+    for queue in ["", "queue = \"codel\""] {
+        let link = format!("rate = \"10mbit\"\nbuffer = \"1MB\"\nloss_at = \"1s 100%, 2s 0%\"\n{queue}");
+        let run = run_with("3s", &link, AUDIO);
+        assert_eq!((run.summary.links[0].lost, run.summary.links[0].drops), (100, 0), "{queue}");
+    }
 }

@@ -1,0 +1,107 @@
+//! Keys of losses, outages, jitter and writes: what they mean, and each way to get them wrong.
+
+use std::path::Path;
+
+use crate::key_errors::{Case, check};
+use crate::support::{GOOD, read};
+use fairpace_scenario::quantity::Dimension;
+use fairpace_scenario::{Scenario, Target, TimeTable, load, parse};
+
+/// Nanoseconds in a second.
+const S: u64 = 1_000_000_000;
+
+/// The scenario with every key.
+fn all() -> Scenario {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/support/all.toml");
+    load(Path::new(path), &[], Target::Simulator).unwrap()
+}
+
+/// [`GOOD`] with other keys of its link or its first flow, read from the folder of the files of the tests.
+fn with(from: &str, keys: &str) -> Scenario {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/support/good.toml");
+    parse(path, &GOOD.replacen(from, keys, 1), &[], Target::Simulator)
+        .unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+#[test]
+fn loss_changes_at_times_of_the_scenario_or_of_a_file() {
+    let links = all().links;
+    let rows = [(10 * S, 300_000_000), (10 * S + S / 2, 0)];
+    assert_eq!((links[2].loss.ppb, &links[2].loss_at), (10_000_000, &TimeTable::inline(rows)));
+    let rows = [(0, 10_000_000), (10 * S + S / 2, 300_000_000), (12 * S, 0)];
+    assert_eq!(links[3].loss_at, TimeTable { file: "fading.txt".into(), rows: rows.into() });
+    // the content of a file counts, not its name; the steps of a scenario are another experiment
+    let named = |name: &str| {
+        let mut scenario = with("buffer = \"2MB\"", "buffer = \"2MB\"\nloss_trace = \"fading.txt\"");
+        scenario.links[0].loss_at.file = name.to_owned();
+        scenario.canonical_hash()
+    };
+    assert_eq!(named("fading.txt"), named("other.txt"));
+    assert_ne!(named("fading.txt"), named(""));
+    assert_ne!(named("fading.txt"), read(GOOD).unwrap().hash);
+}
+
+#[test]
+fn a_table_says_which_line_is_wrong() {
+    let cases = [
+        ("", "has no line"),
+        ("# nothing\n", "has no line"),
+        ("1", "is wrong at line 1: \"1\" is not seconds and a share"),
+        ("0 0.5\n1 2 3", "is wrong at line 2: \"1 2 3\" is not seconds and a share"),
+        ("-1 0.5", "is wrong at line 1: \"-1 0.5\" is not seconds and a share"),
+        ("1 0.5\n1 0.6", "goes back in time, or stays, at line 2"),
+        ("1 1.5", "has a share that is more than 1 at line 1"),
+        ("90000 0.5", "has a time after a day at line 1"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(TimeTable::read("t", text, Dimension::Share).unwrap_err(), expected, "{text}");
+    }
+    let table = TimeTable::read("t", "0.25 0.000000001 # one in a billion\n2 1", Dimension::Share).unwrap();
+    assert_eq!(&table.rows[..], &[(S / 4, 1), (2 * S, S)]);
+}
+
+/// Each replaces `buffer = "2MB"`.
+const LINKS: &[Case<'_>] = &[
+    ("buffer = \"2MB\"\nloss_at = \"10s 30\"", "wrong-unit", "`loss_at`: \"30\" has no unit", "\"30%\""),
+    (
+        "buffer = \"2MB\"\nloss_at = \"10s 101%\"",
+        "out-of-range",
+        "`loss_at` is 101%; it must be at most 100%",
+        "0% to 100%",
+    ),
+    (
+        "buffer = \"2MB\"\nloss_at = \"10s 30%, 9s 0%\"",
+        "impossible",
+        "the step at 9s follows one at 10s",
+        "in order of time",
+    ),
+    (
+        "buffer = \"2MB\"\nloss_at = \"0s 30%\"",
+        "impossible",
+        "the first step is at the start",
+        "without `_at`",
+    ),
+    (
+        "buffer = \"2MB\"\nloss_at = 30",
+        "wrong-unit",
+        "`loss_at` is 30 without a unit",
+        "loss_at = \"10s 30%, 20s 1%\"",
+    ),
+    (
+        "buffer = \"2MB\"\nloss = \"1%\"\nloss_burst = 5\nloss_at = \"10s 30%\"",
+        "impossible",
+        "`loss_at` and `loss_burst` exclude each other",
+        "leave out `loss_burst` or `loss_at`",
+    ),
+    (
+        "buffer = \"2MB\"\nloss_trace = \"no-such.txt\"",
+        "file",
+        "`loss_trace`: cannot read `no-such.txt`",
+        "by its path from the folder of the scenario file",
+    ),
+];
+
+#[test]
+fn a_wrong_key_of_a_link_is_one_error_at_its_place() {
+    check("buffer = \"2MB\"", LINKS);
+}
