@@ -11,6 +11,7 @@ use crate::elements::element::Element;
 use crate::elements::fifo::Fifo;
 use crate::elements::link::Link;
 use crate::elements::loss::{ImpossibleLoss, Loss};
+use crate::elements::outages::Outages;
 use crate::elements::policer::Policer;
 use crate::elements::propagation::Propagation;
 use crate::elements::reordering::Reordering;
@@ -41,13 +42,21 @@ fn link<T: Copy>(
     let settings = &scenario.links[index as usize];
     let (transmitter, flows) = (transmitter(scenario, index as usize), scenario.flows.len());
     let random = Purpose::Discipline.stream(scenario.seed, index);
-    let fifo = |transmitter| Fifo::new(transmitter, settings.buffer, flows, schedule);
+    let outages = (settings.outages == scenario::Outages::Lose)
+        .then(|| Outages::of(&rate_steps(scenario, index as usize)));
+    let fifo = |transmitter| {
+        let fifo = Fifo::new(transmitter, settings.buffer, flows, schedule);
+        outages.iter().cloned().fold(fifo, Fifo::with_outages)
+    };
     let link = match settings.queue {
         Queue::Fifo => Link::new(fifo(transmitter)),
         Queue::Step(above) => Link::new(fifo(transmitter).with_marking_above(above)),
         Queue::Red(red) if transmitter.is_wire() => Link::new(fifo(transmitter).with_red(red, random)),
         queue => match Discipline::new(queue, settings.rate_bps, settings.buffer, random) {
-            Some(discipline) => Link::with_aqm(AqmQueue::new(discipline, transmitter, flows, schedule)),
+            Some(discipline) => {
+                let queue = AqmQueue::new(discipline, transmitter, flows, schedule);
+                Link::with_aqm(outages.iter().cloned().fold(queue, AqmQueue::with_outages))
+            }
             None => Link::new(fifo(transmitter)),
         },
     };

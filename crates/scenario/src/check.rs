@@ -205,7 +205,8 @@ fn link(link: &Link) -> impl Iterator<Item = (&'static str, Complaint)> {
     let steps: Vec<_> = steps.into_iter().map(|(at, ppb)| (Duration::from_nanos(at), ppb)).collect();
     let loss_at = in_order(&steps).err().map(|complaint| ("loss_at", complaint));
     let handover = link.handover.and_then(|handover| handover.check(link.rate_bps));
-    loss.chain(rate_at).chain(loss_at).chain(handover).chain(link.queue.check(link.buffer))
+    let outages = link.check_outages().err().map(|complaint| ("outages", complaint));
+    loss.chain(rate_at).chain(loss_at).chain(outages).chain(handover).chain(link.queue.check(link.buffer))
 }
 
 /// Checks the number of flows that the workloads start.

@@ -79,7 +79,7 @@ pub(crate) const KEYS: &[Row<Option<Handover>>] = &[
         .range(0, 10 * S).or("the delay stays").example("\"12ms\"")
         .related(&[Relation::Needs("handover_every"), Relation::Excludes("reorders")]),
     Row::link("handover_outage", TIME, OUTAGE,
-        "At each handover nothing leaves the link for this long; packets wait.")
+        "At each handover nothing leaves the link for this long; packets wait, unless `outages` says more.")
         .range(0, 3600 * S).or("no outage").example("\"100ms\"")
         .related(&[Relation::Needs("handover_every")]),
 ];

@@ -76,7 +76,7 @@ pub use flow::{Flow, View};
 pub use handover::Handover;
 pub use hosts::{Ecn, Receiving, Sending, Window};
 pub use impairments::{Burst, Line, Loss, Policer, Reorder, Steps};
-pub use link::Link;
+pub use link::{Link, Outages};
 pub use media::Media;
 pub use print::{Bundle, hash_of_all};
 pub use problem::{Invalid, Problem};

@@ -1,5 +1,7 @@
 //! A link: its rate, its buffer, and the impairments in front of its queue and behind it.
 
+use crate::fault::Complaint;
+use crate::field::words;
 use crate::files::{TimeTable, Trace};
 use crate::handover::Handover;
 use crate::impairments::{Line, Loss, Policer, Steps};
@@ -40,7 +42,22 @@ pub struct Link {
     pub loss_at: TimeTable,
     /// Handovers of the link.
     pub handover: Option<Handover>,
+    /// What an outage does to packets.
+    pub outages: Outages,
 }
+
+/// What an outage of a link, a rate of 0, does to packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Outages {
+    /// Packets wait, and leave after the outage.
+    #[default]
+    Hold,
+    /// A packet that arrives during the outage is dropped, and the packet that is in transmission when it begins
+    /// is lost. What waits then leaves after the outage.
+    Lose,
+}
+
+words!(Outages { Hold = "hold", Lose = "lose" });
 
 impl Link {
     /// Returns a link with a FIFO of `buffer_bytes`, without delay, loss or policer.
@@ -60,7 +77,21 @@ impl Link {
             loss: Loss::default(),
             loss_at: TimeTable::default(),
             handover: None,
+            outages: Outages::Hold,
         }
+    }
+
+    /// Checks that the link has outages if they are to lose packets.
+    pub(crate) fn check_outages(&self) -> Result<(), Complaint> {
+        let steps = self.rate_at.iter().any(|(_, rate_bps)| *rate_bps == 0);
+        let handovers = self.handover.is_some_and(|handover| !handover.outage.is_zero());
+        if self.outages == Outages::Hold || steps || handovers {
+            return Ok(());
+        }
+        let message = "outages would lose packets, but the link has none".to_owned();
+        let help =
+            "write a rate of 0 in `rate_at`, as in rate_at = \"10s 0, 10.5s 100mbit\", or `handover_outage`";
+        Err(Complaint::impossible(message, help))
     }
 
     /// The highest rate that the link has during a run, bits per second.
@@ -118,6 +149,12 @@ pub(crate) const RATE_KEYS: &[Row<Link>] = &[
     Row::link("rate_at", Kind::Steps(Dimension::Rate), field!(Link, rate_at),
         "Later rates; 0 is an outage, after which the waiting packets leave.")
         .range(0, 400_000_000_000).or("the rate never changes"),
+    Row::link("outages", Kind::Choice(Outages::NAMES), field!(Link, outages),
+        "What an outage by `rate_at` or `handover_outage` does: packets wait (`hold`), or it loses (`lose`) those \
+         that arrive meanwhile, which count as dropped, and the one that is in transmission when it begins. \
+         What waits then leaves afterwards. A line that breaks while the link sends on is \
+         `loss_at = \"10s 100%, 10.5s 0%\"`.")
+        .optional(),
 ];
 
 /// Keys of loss that changes. The canonical form prints these keys after those of `loss`.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use fairpace_results::LinkSummary;
 
 use crate::aqm::{Discipline, DropReason, Sink};
+use crate::elements::outages::Outages;
 use crate::elements::transmitter::Transmitter;
 use crate::meters::link_meter::LinkMeter;
 use crate::meters::schedule::Schedule;
@@ -26,6 +27,8 @@ pub struct AqmQueue<T> {
     takes: Nanos,
     /// Packets that were dropped after they were enqueued and are not yet polled, in order.
     dropped: VecDeque<Departed<T>>,
+    /// Outages that lose packets.
+    outages: Option<Box<Outages>>,
     meter: LinkMeter,
 }
 
@@ -54,8 +57,15 @@ impl<T: Copy> AqmQueue<T> {
             sending: None,
             takes: 0,
             dropped: VecDeque::new(),
+            outages: None,
             meter: LinkMeter::new(flows, schedule),
         }
+    }
+
+    /// Adds outages that lose packets: those of the transmitter's rates.
+    #[must_use]
+    pub fn with_outages(self, outages: Outages) -> Self {
+        AqmQueue { outages: Some(Box::new(outages)), ..self }
     }
 
     /// Enqueues a packet. The queue may drop other packets for it, or the packet itself later:
@@ -66,6 +76,10 @@ impl<T: Copy> AqmQueue<T> {
     /// The packet itself, when the discipline refuses it.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Result<(), Packet<T>> {
         debug_assert!(self.next_event().is_none_or(|at| at >= now), "push at {now} before poll");
+        if self.outages.as_mut().is_some_and(|outages| outages.refuses(now)) {
+            self.meter.dropped(now, packet.flow);
+            return Err(packet);
+        }
         self.meter.queued(now, packet.flow, packet.bytes);
         let mut reports = Reports { now, meter: &mut self.meter, dropped: &mut self.dropped };
         let fate = self.discipline.enqueue(now, packet, &mut reports).map_err(|(packet, reason)| {
@@ -122,7 +136,11 @@ impl<T: Copy> AqmQueue<T> {
         if self.takes <= at || self.discipline.is_empty() {
             self.take(at);
         }
-        Departed { at, waited_ns, fate: Fate::Delivered, packet }
+        let is_cut = self.outages.as_mut().is_some_and(|outages| outages.cuts(starts, at));
+        if is_cut {
+            self.meter.lost(at, packet.flow);
+        }
+        Departed { at, waited_ns, fate: if is_cut { Fate::Lost } else { Fate::Delivered }, packet }
     }
 
     /// Dequeues the next packet, if there is one.

@@ -7,6 +7,7 @@ use fairpace_results::observer::EcnField;
 use fairpace_scenario::{Limit, Random};
 
 use crate::aqm::{Action, Red, RedState};
+use crate::elements::outages::Outages;
 use crate::elements::transmitter::Transmitter;
 use crate::meters::link_meter::LinkMeter;
 use crate::meters::schedule::Schedule;
@@ -72,6 +73,8 @@ pub struct Fifo {
     /// Backlog above which an arriving packet is marked, if it is ECN-capable.
     mark_above: Option<Limit>,
     red: Option<Box<Gate>>,
+    /// Outages that lose packets.
+    outages: Option<Box<Outages>>,
     /// Packets that the meter has not counted, in order of departure. Some may have departed.
     held: VecDeque<Held>,
     held_bytes: u64,
@@ -94,6 +97,7 @@ impl Fifo {
             limit,
             mark_above: None,
             red: None,
+            outages: None,
             held: VecDeque::new(),
             held_bytes: 0,
             begun: 0,
@@ -118,18 +122,28 @@ impl Fifo {
         Fifo { red: Some(Box::new(gate)), ..self }
     }
 
+    /// Adds outages that lose packets: those of the transmitter's rates.
+    #[must_use]
+    pub fn with_outages(self, outages: Outages) -> Self {
+        Fifo { outages: Some(Box::new(outages)), ..self }
+    }
+
     /// Enqueues a packet and returns its departure; `None`: the packet was dropped. The packet may be marked.
-    /// `is_lost` is called with the departure once the packet is enqueued: a packet that is lost behind the
-    /// queue uses the transmitter like others. Times must not go back.
+    /// `is_lost` is called once the packet is enqueued, with its departure and whether an outage interrupts its
+    /// transmission: a packet that is lost behind the queue uses the transmitter like others. Times must not
+    /// go back.
     #[inline]
     pub fn transit<T>(
         &mut self,
         now: Nanos,
         packet: &mut Packet<T>,
-        is_lost: impl FnOnce(Nanos) -> bool,
+        is_lost: impl FnOnce(Nanos, bool) -> bool,
     ) -> Option<Departure> {
         let Packet { flow, bytes, ref mut ecn, .. } = *packet;
         self.count_before(now, 1);
+        if self.outages.is_some() {
+            self.enters_outage(now, flow)?;
+        }
         let starts = self.transmitter.starts(now, bytes);
         if self.red.is_some() {
             self.enters_red(now, starts, packet)?;
@@ -151,7 +165,8 @@ impl Fifo {
             red.idle_since = departs;
         }
         self.meter.joined(now, flow, u64::from(bytes));
-        let flags = if is_lost(departs) { LOST } else { 0 };
+        let is_cut = self.outages.as_mut().is_some_and(|outages| outages.cuts(starts, departs));
+        let flags = if is_lost(departs, is_cut) { LOST } else { 0 };
         self.held.push_back(Held { starts, departs, waited_ns: starts - now, flow, bytes: bytes | flags });
         self.held_bytes += u64::from(bytes);
         self.waiting_bytes += u64::from(bytes);
@@ -174,7 +189,7 @@ impl Fifo {
         // `held` is at least the backlog
         let surely_fit =
             !self.limit.is_exceeded_by(self.held_bytes + all_bytes, (self.held.len() + pkts) as u64);
-        if !surely_fit || self.red.is_some() || self.mark_above.is_some() {
+        if !surely_fit || self.red.is_some() || self.mark_above.is_some() || self.outages.is_some() {
             return false;
         }
         self.count_before(now, pkts);
@@ -226,6 +241,16 @@ impl Fifo {
             self.meter.marked(now, packet.flow);
         }
         Some(())
+    }
+
+    /// Drops a packet that arrives during an outage that loses packets. `None`: the packet was dropped.
+    #[cold]
+    fn enters_outage(&mut self, now: Nanos, flow: u32) -> Option<()> {
+        let is_refused = self.outages.as_mut().is_some_and(|outages| outages.refuses(now));
+        if is_refused {
+            self.meter.dropped(now, flow);
+        }
+        (!is_refused).then_some(())
     }
 
     fn fits(&mut self, now: Nanos, bytes: u32) -> bool {

@@ -91,8 +91,8 @@ impl<T: Copy> Link<T> {
         // the loss can be drawn now: packets depart in the order of their arrival, and a burst of a time is
         // one of the time of departure
         let (mut fate, is_lossy) = (Fate::Delivered, loss.is_possible());
-        let Departure { at, waited_ns } = fifo.transit(now, packet, |departs| {
-            if is_lossy && loss.loses(departs) {
+        let Departure { at, waited_ns } = fifo.transit(now, packet, |departs, is_cut| {
+            if is_cut || is_lossy && loss.loses(departs) {
                 fate = Fate::Lost;
             }
             fate == Fate::Lost

@@ -12,6 +12,7 @@ pub(crate) mod element;
 pub(crate) mod fifo;
 pub(crate) mod link;
 pub(crate) mod loss;
+pub(crate) mod outages;
 pub(crate) mod policer;
 pub(crate) mod propagation;
 pub(crate) mod reordering;

@@ -94,6 +94,18 @@ const LINKS: &[Case<'_>] = &[
         "leave out `loss_burst` or `loss_at`",
     ),
     (
+        "buffer = \"2MB\"\nrate_at = \"5s 1mbit\"\noutages = \"lose\"",
+        "impossible",
+        "outages would lose packets, but the link has none",
+        "rate_at = \"10s 0, 10.5s 100mbit\"",
+    ),
+    (
+        "buffer = \"2MB\"\nrate_at = \"5s 0\"\noutages = \"loose\"",
+        "out-of-range",
+        "`outages` cannot be \"loose\": known are hold, lose",
+        "write \"lose\"",
+    ),
+    (
         "buffer = \"2MB\"\nloss_trace = \"no-such.txt\"",
         "file",
         "`loss_trace`: cannot read `no-such.txt`",

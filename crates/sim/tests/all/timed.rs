@@ -47,3 +47,18 @@ fn everything_that_leaves_in_a_second_of_loss_is_lost_and_nothing_else() {
         assert_eq!((run.summary.links[0].lost, run.summary.links[0].drops), (100, 0), "{queue}");
     }
 }
+
+#[test]
+fn an_outage_that_loses_drops_what_arrives_and_the_packet_in_transmission() {
+    // A frame of 2500 bytes every 20 ms, in datagrams of 1292 bytes: 10.3 ms each at 1 Mbit/s, so the link is busy
+    // without end. The outage from 1 s to 2 s interrupts one, and 50 frames arrive meanwhile.
+    for (queue, word) in [("", "lose"), ("queue = \"fq_codel\"\ntarget = \"10s\"", "lose"), ("", "hold")] {
+        let link = format!(
+            "rate = \"1mbit\"\nbuffer = \"1MB\"\nrate_at = \"1s 0, 2s 1mbit\"\noutages = \"{word}\"\n{queue}"
+        );
+        let run = run_with("3s", &link, AUDIO);
+        let link = &run.summary.links[0];
+        let expected = if word == "lose" { (100, 1) } else { (0, 0) };
+        assert_eq!((link.drops, link.lost), expected, "{word} {queue}");
+    }
+}
