@@ -9,6 +9,7 @@ use crate::elements::delay_line::DelayLine;
 use crate::elements::duplication::Duplication;
 use crate::elements::element::Element;
 use crate::elements::fifo::Fifo;
+use crate::elements::jitter::Jitter;
 use crate::elements::link::Link;
 use crate::elements::loss::{ImpossibleLoss, Loss};
 use crate::elements::outages::Outages;
@@ -198,7 +199,7 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
         let duplication = Duplication::new(link, settings.duplicate_ppb, random(Purpose::Duplication));
         hops.push(network::add(elements, Element::Duplication(duplication)));
     }
-    let (delay, jitter) = (ns(settings.delay), ns(settings.jitter));
+    let (delay, jitter) = (ns(settings.delay), Jitter::new(ns(settings.jitter), settings.jitter_shape));
     let random = random(Purpose::LineJitter);
     let in_order = || Propagation::new(delay).with_delays(delays);
     let line = match (settings.reorders, settings.wifi_jitter) {
@@ -214,15 +215,16 @@ fn behind_link<T>(scenario: &Scenario, link: usize, elements: &mut Vec<Element<T
 fn own_path(scenario: &Scenario, index: u32, route: &scenario::Route) -> OwnPath {
     let flow = &scenario.flows[index as usize];
     let random = |purpose: Purpose| purpose.stream(scenario.seed, index);
-    let (jitter, aggregation) = (ns(flow.ack_jitter), ns(flow.ack_aggregation));
+    let jitter = Jitter::new(ns(flow.ack_jitter), flow.ack_jitter_shape);
+    let host_jitter = Jitter::new(ns(flow.host_jitter), scenario::JitterShape::default());
     OwnPath {
         to_receiver: Propagation::new(route.behind_ns).with_delays(route.behind_at_ns.clone()),
         to_sender: Propagation::new(route.back_ns).with_delays(route.back_at_ns.clone()).with_jitter(
             jitter,
-            aggregation,
+            ns(flow.ack_aggregation),
             random(Purpose::AckJitter),
         ),
-        host: Propagation::new(0).with_jitter(ns(flow.host_jitter), 0, random(Purpose::HostJitter)),
+        host: Propagation::new(0).with_jitter(host_jitter, 0, random(Purpose::HostJitter)),
         ack_loss: Loss::independent(flow.ack_loss_ppb, random(Purpose::AckLoss)),
     }
 }

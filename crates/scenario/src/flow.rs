@@ -8,7 +8,7 @@ use crate::cc::Cc;
 use crate::drops::Drops;
 use crate::field::words;
 use crate::hosts::{Receiving, Sending};
-use crate::impairments::{Reorder, Steps};
+use crate::impairments::{Distribution, JitterShape, Reorder, Steps};
 use crate::key::{DAY, Kind, MOST_DROPS, MOST_FLOWS, MOST_HOPS, Relation, S, SHARE, TIME};
 use crate::quantity::{Dimension, WHOLE_PPB};
 use crate::row::{Access, Row, field, option, within};
@@ -49,8 +49,11 @@ pub struct Flow {
     pub rtt_at: Steps<Duration>,
     /// Share of the flow's ACKs that are lost at random, billionths.
     pub ack_loss_ppb: u64,
-    /// Largest extra delay of an ACK. The delay is uniform from 0 to this, and ACKs keep their order.
+    /// Largest extra delay of an ACK, or standard deviation of its delay, by `ack_jitter_shape`. ACKs keep their
+    /// order.
     pub ack_jitter: Duration,
+    /// The distribution and the correlation of the jitter of ACKs.
+    pub ack_jitter_shape: JitterShape,
     /// Aggregation: ACKs are held back and arrive together at multiples of this time; 0: ACKs are not held
     /// back.
     pub ack_aggregation: Duration,
@@ -88,6 +91,7 @@ impl Flow {
             rtt_at: Vec::new(),
             ack_loss_ppb: 0,
             ack_jitter: Duration::ZERO,
+            ack_jitter_shape: JitterShape::default(),
             ack_aggregation: Duration::ZERO,
             drop: Drops::default(),
             reorder: None,
@@ -165,8 +169,17 @@ pub(crate) const RTT_KEYS: &[Row<Flow>] = &[
 #[rustfmt::skip]
 pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
     Row::flow("ack_jitter", TIME, field!(Flow, ack_jitter),
-        "Extra delay of each ACK, uniformly random from 0 to this; ACKs keep their order.")
+        "Extra delay of each ACK, uniformly random from 0 to this, or by `ack_jitter_distribution`; ACKs keep \
+         their order.")
         .range(0, 10 * S).optional(),
+    Row::flow("ack_jitter_distribution", Kind::Choice(Distribution::NAMES),
+        field!(Flow, ack_jitter_shape.distribution),
+        "`normal`: the time of an ACK from the receiver, or its last link, to the sender is the mean, and \
+         `ack_jitter` the standard deviation. As `jitter_distribution` of a link.")
+        .optional().related(&[Relation::Needs("ack_jitter")]),
+    Row::flow("ack_jitter_correlation", SHARE, field!(Flow, ack_jitter_shape.correlation_ppb),
+        "Part of the jitter that an ACK takes over from the ACK before. As `jitter_correlation` of a link.")
+        .range(0, 990_000_000).optional().example("\"25%\"").related(&[Relation::Needs("ack_jitter")]),
     Row::flow("ack_aggregation", TIME, field!(Flow, ack_aggregation),
         "ACKs are held back and come together at multiples of this time, as over Wi-Fi or a cellular uplink.")
         .range(0, 10 * S).optional(),

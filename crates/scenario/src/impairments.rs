@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::fault::Complaint;
-use crate::field::Field;
+use crate::field::{Field, words};
 use crate::key::{Kind, MS, RATE, Relation, S, SHARE, SIZE, TIME};
 use crate::quantity::{BurstLength, PACKET_BYTES, WHOLE_PPB, ns, show_time};
 use crate::row::{Access, Row, field, option};
@@ -130,13 +130,50 @@ pub(crate) fn in_order<T>(steps: &[(Duration, T)]) -> Result<(), Complaint> {
     Err(Complaint::impossible(message, help))
 }
 
+/// The distribution of jitter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Distribution {
+    /// Extra delays from 0 to the jitter, each as likely as any other.
+    #[default]
+    Uniform,
+    /// Deviations from the delay in both directions, with the jitter as standard deviation.
+    Normal,
+}
+
+words!(Distribution { Uniform = "uniform", Normal = "normal" });
+
+/// The distribution of jitter, and how much the jitter of a packet depends on that of the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JitterShape {
+    /// The distribution of independent values.
+    pub distribution: Distribution,
+    /// Part that a value takes over from the one before, billionths.
+    pub correlation_ppb: u64,
+}
+
+impl JitterShape {
+    /// Largest deviation of a normal distribution, in standard deviations.
+    pub const MOST_DEVIATIONS: u32 = 4;
+
+    /// Returns the largest extra delay of a packet for this value of the key.
+    #[must_use]
+    pub fn most(&self, jitter: Duration) -> Duration {
+        match self.distribution {
+            Distribution::Uniform => jitter,
+            Distribution::Normal => jitter.saturating_mul(Self::MOST_DEVIATIONS),
+        }
+    }
+}
+
 /// The line behind a link's queue: its propagation delay and its impairments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
     /// Propagation delay of the line; part of a flow's RTT.
     pub delay: Duration,
-    /// Largest extra delay of a packet; the extra delay is uniform from 0 to this.
+    /// Largest extra delay of a packet, or standard deviation of its delay, by `jitter_shape`.
     pub jitter: Duration,
+    /// The distribution and the correlation of the jitter.
+    pub jitter_shape: JitterShape,
     /// True if packets may overtake each other by their jitter; otherwise they keep their order.
     pub reorders: bool,
     /// Share of packets that arrive twice, billionths.
@@ -186,8 +223,21 @@ pub(crate) const LINE_KEYS: &[Row<Line>] = &[
         "Propagation delay behind the link: part of the RTT of each flow that takes it.")
         .range(0, 10 * S).optional(),
     Row::link("jitter", TIME, field!(Line, jitter),
-        "Extra delay of each packet behind the link, uniformly random from 0 to this.")
+        "Extra delay of each packet behind the link, uniformly random from 0 to this, or by \
+         `jitter_distribution`.")
         .range(0, 10 * S).optional().example("\"5ms\""),
+    Row::link("jitter_distribution", Kind::Choice(Distribution::NAMES),
+        field!(Line, jitter_shape.distribution),
+        "`normal`: `delay` is the mean and `jitter` the standard deviation, as in `tc netem delay 100ms 10ms \
+         distribution normal`. Values more than four deviations from the mean are drawn again, and none is below \
+         0; netem's table ends at four deviations, too. A packet waits for those ahead of it, unless \
+         `reorders`.")
+        .optional().related(&[Relation::Needs("jitter")]),
+    Row::link("jitter_correlation", SHARE, field!(Line, jitter_shape.correlation_ppb),
+        "Part `c` of the jitter that a packet takes over from the packet before, as in netem: c times the last \
+         value and 1 - c times a new one. The mean stays, and the standard deviation is the root of \
+         (1 - c) / (1 + c) of that without.")
+        .range(0, 990_000_000).optional().example("\"25%\"").related(&[Relation::Needs("jitter")]),
     Row::link("reorders", Kind::Bool, field!(Line, reorders),
         "Packets may overtake each other by their `jitter`; otherwise they keep their order.")
         .optional().related(&[Relation::Needs("jitter")]),

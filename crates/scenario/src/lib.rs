@@ -75,7 +75,7 @@ pub use files::{OPPORTUNITY_BYTES, Sizes, TimeTable, Trace};
 pub use flow::{Flow, View};
 pub use handover::Handover;
 pub use hosts::{Ecn, Receiving, Sending, Window};
-pub use impairments::{Burst, Line, Loss, Policer, Reorder, Steps};
+pub use impairments::{Burst, Distribution, JitterShape, Line, Loss, Policer, Reorder, Steps};
 pub use link::{Link, Outages};
 pub use media::Media;
 pub use print::{Bundle, hash_of_all};

@@ -47,7 +47,7 @@ fn held_pkts(scenario: &Scenario, flow: &Flow, route: &Route) -> u64 {
     let late = flow.reorder.map_or(Duration::ZERO, |reorder| reorder.delay);
     let (mut delay, mut buffers_bytes) = (longest_rtt(flow).saturating_add(late), 0u64);
     for link in forward.iter().chain(&back) {
-        delay = delay.saturating_add(link.line.jitter);
+        delay = delay.saturating_add(link.line.jitter_shape.most(link.line.jitter));
         buffers_bytes = buffers_bytes.saturating_add(link.buffer.bytes());
     }
     let bdp_bytes = u128::from(rate_bps) * u128::from(ns(delay)) / u128::from(SECOND) / 8;

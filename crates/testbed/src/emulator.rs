@@ -378,7 +378,8 @@ fn out_of_buffers() -> Error {
 pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
     let rate_bps = scenario.links.iter().map(fairpace_scenario::Link::fastest_bps).max().unwrap_or(0);
     let longest_ns = scenario.flows.iter().map(|flow| longest_rtt(flow).as_nanos()).max().unwrap_or(0);
-    let longest_ns = longest_ns + scenario.links.iter().map(|l| l.line.jitter.as_nanos()).sum::<u128>();
+    let longest_ns = longest_ns
+        + scenario.links.iter().map(|l| l.line.jitter_shape.most(l.line.jitter).as_nanos()).sum::<u128>();
     let queues: u128 = scenario.links.iter().map(|l| u128::from(l.buffer.bytes())).sum();
     let bytes = 2 * (2 * queues + 4 * u128::from(rate_bps) / 8 * longest_ns / 1_000_000_000);
     let packets = bytes / MTU as u128 + u128::from(SPARE_PACKETS);
@@ -401,6 +402,7 @@ pub(crate) fn longest_rtt(flow: &Flow) -> Duration {
         steps.iter().map(|(_, later)| *later).fold(now, Duration::max)
     };
     let held = most(flow.receiving.ack_delay, &flow.receiving.ack_delay_at);
-    let parts = [most(flow.rtt, &flow.rtt_at), held, flow.ack_jitter, flow.ack_aggregation];
+    let jitter = flow.ack_jitter_shape.most(flow.ack_jitter);
+    let parts = [most(flow.rtt, &flow.rtt_at), held, jitter, flow.ack_aggregation];
     parts.into_iter().fold(Duration::ZERO, Duration::saturating_add)
 }

@@ -10,6 +10,7 @@ pub(crate) mod delay_line;
 pub(crate) mod duplication;
 pub(crate) mod element;
 pub(crate) mod fifo;
+pub(crate) mod jitter;
 pub(crate) mod link;
 pub(crate) mod loss;
 pub(crate) mod outages;

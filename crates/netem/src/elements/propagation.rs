@@ -2,6 +2,7 @@
 
 use fairpace_scenario::Random;
 
+use crate::elements::jitter::Jitter;
 use crate::elements::wifi::Wifi;
 use crate::time::Nanos;
 
@@ -22,8 +23,7 @@ struct More {
     /// Later delays: each a time and the delay from then on.
     steps: Vec<(Nanos, Nanos)>,
     next_step: usize,
-    /// Largest random extra delay.
-    jitter_ns: Nanos,
+    jitter: Jitter,
     aggregation_ns: Nanos,
     wifi: Option<Wifi>,
     random: Random,
@@ -46,15 +46,14 @@ impl Propagation {
         self
     }
 
-    /// Adds a random extra delay from 0 to `jitter_ns`, uniformly distributed. Packets are then held until
-    /// the next multiple of `aggregation_ns` (0: they are not held), as by a radio link that aggregates
-    /// frames.
+    /// Adds jitter. Packets are then held until the next multiple of `aggregation_ns` (0: they are not held),
+    /// as by a radio link that aggregates frames.
     #[must_use]
-    pub fn with_jitter(mut self, jitter_ns: Nanos, aggregation_ns: Nanos, random: Random) -> Self {
-        if jitter_ns > 0 || aggregation_ns > 0 {
+    pub fn with_jitter(mut self, jitter: Jitter, aggregation_ns: Nanos, random: Random) -> Self {
+        if !jitter.is_zero() || aggregation_ns > 0 {
             self.plain_until = 0;
             let more = self.more_mut();
-            (more.jitter_ns, more.aggregation_ns, more.random) = (jitter_ns, aggregation_ns, random);
+            (more.jitter, more.aggregation_ns, more.random) = (jitter, aggregation_ns, random);
         }
         self
     }
@@ -79,7 +78,8 @@ impl Propagation {
         self.more.get_or_insert_with(|| {
             let random = Random::new(0);
             let steps = Vec::new();
-            Box::new(More { steps, next_step: 0, jitter_ns: 0, aggregation_ns: 0, wifi: None, random })
+            let jitter = Jitter::default();
+            Box::new(More { steps, next_step: 0, jitter, aggregation_ns: 0, wifi: None, random })
         })
     }
 
@@ -96,10 +96,11 @@ impl Propagation {
         coming.take_while(|step| step.0 <= at).last().map_or(self.delay_ns, |step| step.1)
     }
 
-    /// The shortest delay at any time, without jitter, ns.
+    /// The shortest time that any packet takes, ns.
     pub fn least_ns(&self) -> Nanos {
         let steps = self.more.iter().flat_map(|more| &more.steps);
-        steps.map(|(_, delay_ns)| *delay_ns).fold(self.delay_ns, Nanos::min)
+        let least_ns = steps.map(|(_, delay_ns)| *delay_ns).fold(self.delay_ns, Nanos::min);
+        least_ns.saturating_sub(self.more.as_ref().map_or(0, |more| more.jitter.most_below_ns()))
     }
 
     /// The delay in ns; `None` if it changes or if anything is added to it.
@@ -117,14 +118,13 @@ impl Propagation {
     #[cold]
     fn enter_in_order(&mut self, now: Nanos) -> Nanos {
         self.take_steps(now);
-        let Some(More { jitter_ns, aggregation_ns, wifi, random, .. }) = self.more.as_deref_mut() else {
+        let Some(More { jitter, aggregation_ns, wifi, random, .. }) = self.more.as_deref_mut() else {
             return now + self.delay_ns;
         };
-        let extra_ns = match wifi {
-            Some(wifi) => wifi.delay(random),
-            None => random.below(jitter_ns.saturating_add(1)),
+        let at = match wifi {
+            Some(wifi) => now + self.delay_ns + wifi.delay(random),
+            None => now + jitter.delay(self.delay_ns, random),
         };
-        let at = now + self.delay_ns + extra_ns;
         let at = if *aggregation_ns == 0 { at } else { at.next_multiple_of(*aggregation_ns) };
         at.max(self.last)
     }
@@ -144,9 +144,14 @@ impl Propagation {
 mod tests {
     use super::*;
     use crate::purpose::Purpose;
+    use fairpace_scenario::JitterShape;
 
     fn random() -> Random {
         Purpose::AckJitter.stream(1, 0)
+    }
+
+    fn uniform(most_ns: Nanos) -> Jitter {
+        Jitter::new(most_ns, JitterShape::default())
     }
 
     #[test]
@@ -181,7 +186,7 @@ mod tests {
     #[test]
     fn jitter_is_uniform_within_its_bound() {
         // far apart, so that the order plays no part
-        let mut propagation = Propagation::new(500).with_jitter(1000, 0, random());
+        let mut propagation = Propagation::new(500).with_jitter(uniform(1000), 0, random());
         let extras: Vec<u64> =
             (0..100_000).map(|i| propagation.enter(i * 10_000) - i * 10_000 - 500).collect();
         assert_eq!((extras.iter().min(), extras.iter().max()), (Some(&0), Some(&1000)));
@@ -192,7 +197,7 @@ mod tests {
 
     #[test]
     fn jitter_keeps_the_order() {
-        let mut propagation = Propagation::new(500).with_jitter(100_000, 0, random());
+        let mut propagation = Propagation::new(500).with_jitter(uniform(100_000), 0, random());
         let departures: Vec<u64> = (0..10_000).map(|i| propagation.enter(i * 100)).collect();
         assert!(departures.is_sorted());
         assert!((0..).zip(&departures).all(|(i, at)| (500..=100_500).contains(&(at - i * 100))));
@@ -200,7 +205,7 @@ mod tests {
 
     #[test]
     fn aggregated_packets_leave_at_multiples_of_the_interval() {
-        let mut propagation = Propagation::new(3).with_jitter(0, 10, random());
+        let mut propagation = Propagation::new(3).with_jitter(uniform(0), 10, random());
         assert_eq!([0, 6, 7, 8, 17, 18].map(|now| propagation.enter(now)), [10, 10, 10, 20, 20, 30]);
     }
 
@@ -222,7 +227,7 @@ mod tests {
     fn the_seed_determines_all_times() {
         let departures = |seed, index| {
             let mut propagation =
-                Propagation::new(5).with_jitter(1000, 0, Purpose::AckJitter.stream(seed, index));
+                Propagation::new(5).with_jitter(uniform(1000), 0, Purpose::AckJitter.stream(seed, index));
             (0..100).map(|i| propagation.enter(i * 10)).collect::<Vec<_>>()
         };
         assert_eq!(departures(1, 0), departures(1, 0));

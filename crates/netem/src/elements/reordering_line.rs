@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use fairpace_scenario::Random;
 
+use crate::elements::jitter::Jitter;
 use crate::packet::{Departed, Fate, Packet};
 use crate::time::Nanos;
 
@@ -13,7 +14,7 @@ use crate::time::Nanos;
 #[derive(Debug, Clone)]
 pub struct ReorderingLine<T> {
     delay_ns: Nanos,
-    jitter_ns: Nanos,
+    jitter: Jitter,
     random: Random,
     held: BinaryHeap<Reverse<Held<T>>>,
     /// Number of packets that have entered.
@@ -55,15 +56,14 @@ impl<T> Ord for Held<T> {
 }
 
 impl<T> ReorderingLine<T> {
-    /// Returns a line that delays by `delay_ns`, and up to `jitter_ns` more, uniformly distributed.
-    pub fn new(delay_ns: Nanos, jitter_ns: Nanos, random: Random) -> Self {
-        ReorderingLine { delay_ns, jitter_ns, random, held: BinaryHeap::new(), count: 0 }
+    /// Returns a line that delays by `delay_ns` with jitter.
+    pub fn new(delay_ns: Nanos, jitter: Jitter, random: Random) -> Self {
+        ReorderingLine { delay_ns, jitter, random, held: BinaryHeap::new(), count: 0 }
     }
 
     /// Takes a packet and returns the time when it will leave. Times must not go back.
     pub fn push(&mut self, now: Nanos, packet: Packet<T>) -> Nanos {
-        let extra = self.random.below(self.jitter_ns.saturating_add(1));
-        let leaves = now.saturating_add(self.delay_ns).saturating_add(extra);
+        let leaves = now.saturating_add(self.jitter.delay(self.delay_ns, &mut self.random));
         self.held.push(Reverse(Held { leaves, number: self.count, entered: now, packet }));
         self.count += 1;
         leaves
@@ -99,6 +99,7 @@ impl<T> ReorderingLine<T> {
 mod tests {
     use super::*;
     use fairpace_results::observer::EcnField;
+    use fairpace_scenario::JitterShape;
 
     fn packet(seq: u64) -> Packet<u64> {
         Packet { flow: 0, connection: 0, bytes: 1, ecn: EcnField::NotEct, payload: seq }
@@ -106,7 +107,8 @@ mod tests {
 
     /// Returns the packets of a line that a packet enters every `gap`: time of departure and number.
     fn exits(gap: Nanos, jitter_ns: Nanos, n: u64, seed: u64) -> Vec<(Nanos, u64)> {
-        let (mut line, mut left) = (ReorderingLine::new(1000, jitter_ns, Random::new(seed)), Vec::new());
+        let jitter = Jitter::new(jitter_ns, JitterShape::default());
+        let (mut line, mut left) = (ReorderingLine::new(1000, jitter, Random::new(seed)), Vec::new());
         for seq in 0..n {
             left.extend(std::iter::from_fn(|| line.poll(seq * gap)).map(|d| (d.at, d.packet.payload)));
             line.push(seq * gap, packet(seq));

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, BurstLength, Cc, Codel, DualPi2, Ecn, FqCodel, Handover, Limit, Line, Link, Media, Pie, Queue,
-    Receiving, Red, RedRules, Scenario, Sending, Sizes, Target, Window, Writes, keys, load, parse,
+    Burst, BurstLength, Cc, Codel, Distribution, DualPi2, Ecn, FqCodel, Handover, JitterShape, Limit, Line,
+    Link, Media, Pie, Queue, Receiving, Red, RedRules, Scenario, Sending, Sizes, Target, Window, Writes,
+    keys, load, parse,
 };
 
 /// Nanoseconds in a millisecond.
@@ -49,6 +50,7 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
         Line {
             delay: ms(5),
             jitter: ms(1),
+            jitter_shape: JitterShape { distribution: Distribution::Normal, correlation_ppb: 250_000_000 },
             reorders: true,
             duplicate_ppb: 1_000_000,
             wifi_jitter: None,

@@ -106,12 +106,43 @@ const LINKS: &[Case<'_>] = &[
         "write \"lose\"",
     ),
     (
+        "buffer = \"2MB\"\njitter_distribution = \"normal\"",
+        "missing-key",
+        "`jitter_distribution` has no effect without `jitter`",
+        "jitter = \"5ms\"",
+    ),
+    (
+        "buffer = \"2MB\"\njitter = \"1ms\"\njitter_distribution = \"pareto\"",
+        "out-of-range",
+        "`jitter_distribution` cannot be \"pareto\": known are uniform, normal",
+        "write one of uniform, normal",
+    ),
+    (
+        "buffer = \"2MB\"\njitter = \"1ms\"\njitter_correlation = \"100%\"",
+        "out-of-range",
+        "`jitter_correlation` is 100%; it must be at most 99%",
+        "0% to 99%",
+    ),
+    (
         "buffer = \"2MB\"\nloss_trace = \"no-such.txt\"",
         "file",
         "`loss_trace`: cannot read `no-such.txt`",
         "by its path from the folder of the scenario file",
     ),
 ];
+
+/// Each replaces `rtt = "10ms"`.
+const FLOWS: &[Case<'_>] = &[(
+    "rtt = \"10ms\"\nack_jitter_correlation = \"25%\"",
+    "missing-key",
+    "`ack_jitter_correlation` has no effect without `ack_jitter`",
+    "ack_jitter = \"50ms\"",
+)];
+
+#[test]
+fn a_wrong_key_of_a_flow_is_one_error_at_its_place() {
+    check("rtt = \"10ms\"", FLOWS);
+}
 
 #[test]
 fn a_wrong_key_of_a_link_is_one_error_at_its_place() {

@@ -62,3 +62,24 @@ fn an_outage_that_loses_drops_what_arrives_and_the_packet_in_transmission() {
         assert_eq!((link.drops, link.lost), expected, "{word} {queue}");
     }
 }
+
+#[test]
+fn normal_jitter_is_around_the_delay_and_in_each_direction_by_itself() {
+    // packets 100 ms apart wait for none ahead: the RTT is 60.12 ms with the transmission of a packet; its measure
+    // is of the data's way, and has the deviation of the line, whatever that of the ACKs is
+    let link = "rate = \"100mbit\"\nbuffer = \"1MB\"\ndelay = \"30ms\"";
+    let flow = "cc = \"fixed_cwnd\"\nrtt = \"60ms\"\nwrite_rate = \"115840bit\"\nwrite_every = \"100ms\"";
+    let data = "jitter = \"5ms\"\njitter_distribution = \"normal\"";
+    let acks = "ack_jitter = \"3ms\"\nack_jitter_distribution = \"normal\"";
+    for (link_keys, flow_keys, deviation_ms) in [(data, "", 5.0), ("", acks, 0.0), (data, acks, 5.0)] {
+        let run = run_with("1000s", &format!("{link}\n{link_keys}"), &format!("{flow}\n{flow_keys}"));
+        let flow = &run.summary.flows[0];
+        let (mean, low, high) =
+            (flow.rtt_mean_ms.unwrap(), flow.rtt_min_ms.unwrap(), flow.rtt_p95_ms.unwrap());
+        // 10,000 packets, four standard errors; 95 % are below 1.645 deviations; none is beyond four
+        assert!((mean - 60.12).abs() < 4.0 * deviation_ms / 100.0 + 0.01, "{mean}");
+        assert!((high - 60.12 - 1.645 * deviation_ms).abs() < 0.1 * deviation_ms + 0.3, "{high}");
+        let least = 60.12 - 4.0 * deviation_ms;
+        assert!((least - 0.01..=60.13 - 3.0 * deviation_ms).contains(&low), "{low}");
+    }
+}
