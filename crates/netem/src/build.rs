@@ -5,6 +5,7 @@ use fairpace_scenario::{self as scenario, Queue, Reorder, Scenario, ns};
 
 use crate::aqm::Discipline;
 use crate::elements::aqm_queue::AqmQueue;
+use crate::elements::burst_loss::BurstLoss;
 use crate::elements::delay_line::DelayLine;
 use crate::elements::duplication::Duplication;
 use crate::elements::element::Element;
@@ -111,8 +112,8 @@ pub enum ImpossibleNetwork {
 /// Returns the elements and paths of a scenario. No other function wires them.
 ///
 /// Elements are in this order: links; for each link the elements behind it (duplication, propagation); for
-/// each flow the elements that drop its packets by their number, its access line and its reordering. Results
-/// of the simulator depend on the order, since it processes simultaneous events in this order.
+/// each flow the elements that drop its packets by their number or its bursts, its access line and its
+/// reordering. Results of the simulator depend on the order, since it processes simultaneous events in this order.
 ///
 /// # Errors
 /// A scenario that has not been checked and has no network.
@@ -138,6 +139,11 @@ pub fn network<T: Payload>(scenario: &Scenario, schedule: Schedule) -> Result<Ne
         };
         let mut forward: Vec<u32> = drop(SelectiveDrop::FORWARD).into_iter().collect();
         let back: Vec<u32> = drop(SelectiveDrop::BACK).into_iter().chain(pass(&route.back)).collect();
+        if flow.tso_loss_ppb > 0 {
+            let random = Purpose::BurstLoss.stream(scenario.seed, index);
+            let loss = Element::BurstLoss(BurstLoss::new(flow.tso_loss_ppb, random));
+            forward.push(network::add(&mut elements, loss));
+        }
         if route.access_ns > 0 {
             let line = DelayLine::new(Propagation::new(route.access_ns));
             forward.push(network::add(&mut elements, Element::DelayLine(line)));

@@ -301,6 +301,7 @@ mod tests {
             Element::Reordering(_) => ("reordering", 0),
             Element::Duplication(duplication) => ("duplication of", duplication.link() as Nanos),
             Element::Loss(_) => ("loss", 0),
+            Element::BurstLoss(_) => ("burst loss", 0),
             Element::SelectiveDrop(_) => ("drop", 0),
         };
         hops.iter().map(kind).collect()

@@ -27,6 +27,8 @@ pub enum Purpose {
     Frames = 10,
     /// Rates and delays of a link after its handovers.
     Handovers = 11,
+    /// Loss of a flow's bursts.
+    BurstLoss = 12,
 }
 
 impl Purpose {

@@ -57,6 +57,8 @@ pub struct Flow {
     /// Aggregation: ACKs are held back and arrive together at multiples of this time; 0: ACKs are not held
     /// back.
     pub ack_aggregation: Duration,
+    /// Share of the sending host's TSO bursts that are lost whole before the first link, billionths.
+    pub tso_loss_ppb: u64,
     /// Packets that are dropped before the first link, by their number.
     pub drop: Drops,
     /// Reordering: data packets that others overtake.
@@ -93,6 +95,7 @@ impl Flow {
             ack_jitter: Duration::ZERO,
             ack_jitter_shape: JitterShape::default(),
             ack_aggregation: Duration::ZERO,
+            tso_loss_ppb: 0,
             drop: Drops::default(),
             reorder: None,
             host_jitter: Duration::ZERO,
@@ -190,6 +193,11 @@ pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
     Row::flow("ack_loss", SHARE, field!(Flow, ack_loss_ppb),
         "Share of the flow's ACKs that are lost at random.")
         .range(0, WHOLE_PPB).optional(),
+    Row::flow("tso_loss", SHARE, field!(Flow, tso_loss_ppb),
+        "Share of the sender's bursts that are lost whole before the first link, as by the full queue of a network \
+         card or of virtio, which drops an skb of up to 64 kB. A burst is what a connection sends at one time, \
+         up to 64 kB of it: with `tso = false` and pacing a single packet.")
+        .range(0, WHOLE_PPB).optional().simulator_only(),
     Row::flow("drop", Kind::Drops, field!(Flow, drop),
         "Packets that vanish between their host and the first link, each counted from 1 in the order of \
          sending: `data 9` is the ninth full segment of new data, `data 9-10` are two, `data 40 twice` is \

@@ -1,5 +1,6 @@
 //! A type for all parts of a path, with static dispatch.
 
+use crate::elements::burst_loss::BurstLoss;
 use crate::elements::delay_line::DelayLine;
 use crate::elements::duplication::Duplication;
 use crate::elements::link::Link;
@@ -33,6 +34,8 @@ pub enum Element<T> {
     Duplication(Duplication),
     /// An element that loses a share of the packets.
     Loss(Loss),
+    /// An element that loses a share of the bursts.
+    BurstLoss(BurstLoss),
     /// An element that drops packets by their number. Boxed, since it is larger than other elements.
     SelectiveDrop(Box<SelectiveDrop>),
 }
@@ -88,6 +91,10 @@ impl<T: Payload> Element<T> {
                 true => Pushed::Dropped,
                 false => Pushed::Passed,
             },
+            Element::BurstLoss(loss) => match loss.loses(now, packet.connection, packet.bytes) {
+                true => Pushed::Dropped,
+                false => Pushed::Passed,
+            },
             Element::SelectiveDrop(drop) => select(drop, now, &packet),
         }
     }
@@ -100,7 +107,10 @@ impl<T: Payload> Element<T> {
             Element::DelayLine(line) => line.next_event(),
             Element::ReorderingLine(line) => line.next_event(),
             Element::Reordering(reordering) => reordering.next_event(),
-            Element::Duplication(_) | Element::Loss(_) | Element::SelectiveDrop(_) => None,
+            Element::Duplication(_)
+            | Element::Loss(_)
+            | Element::BurstLoss(_)
+            | Element::SelectiveDrop(_) => None,
         }
         .unwrap_or(Nanos::MAX)
     }
@@ -113,7 +123,10 @@ impl<T: Payload> Element<T> {
             Element::DelayLine(line) => line.poll(now),
             Element::ReorderingLine(line) => line.poll(now),
             Element::Reordering(reordering) => reordering.poll(now),
-            Element::Duplication(_) | Element::Loss(_) | Element::SelectiveDrop(_) => None,
+            Element::Duplication(_)
+            | Element::Loss(_)
+            | Element::BurstLoss(_)
+            | Element::SelectiveDrop(_) => None,
         }
     }
 
@@ -124,7 +137,10 @@ impl<T: Payload> Element<T> {
             Element::DelayLine(line) => line.len(),
             Element::ReorderingLine(line) => line.len(),
             Element::Reordering(reordering) => reordering.len(),
-            Element::Duplication(_) | Element::Loss(_) | Element::SelectiveDrop(_) => 0,
+            Element::Duplication(_)
+            | Element::Loss(_)
+            | Element::BurstLoss(_)
+            | Element::SelectiveDrop(_) => 0,
         }
     }
 

@@ -6,6 +6,7 @@
 //! which links call, are in [`meters`](crate::meters), and routes in [`network`](crate::network).
 
 pub(crate) mod aqm_queue;
+pub(crate) mod burst_loss;
 pub(crate) mod delay_line;
 pub(crate) mod duplication;
 pub(crate) mod element;

@@ -132,12 +132,20 @@ const LINKS: &[Case<'_>] = &[
 ];
 
 /// Each replaces `rtt = "10ms"`.
-const FLOWS: &[Case<'_>] = &[(
-    "rtt = \"10ms\"\nack_jitter_correlation = \"25%\"",
-    "missing-key",
-    "`ack_jitter_correlation` has no effect without `ack_jitter`",
-    "ack_jitter = \"50ms\"",
-)];
+const FLOWS: &[Case<'_>] = &[
+    (
+        "rtt = \"10ms\"\ntso_loss = \"101%\"",
+        "out-of-range",
+        "`tso_loss` is 101%; it must be at most 100%",
+        "0% to 100%",
+    ),
+    (
+        "rtt = \"10ms\"\nack_jitter_correlation = \"25%\"",
+        "missing-key",
+        "`ack_jitter_correlation` has no effect without `ack_jitter`",
+        "ack_jitter = \"50ms\"",
+    ),
+];
 
 #[test]
 fn a_wrong_key_of_a_flow_is_one_error_at_its_place() {

@@ -83,3 +83,21 @@ fn normal_jitter_is_around_the_delay_and_in_each_direction_by_itself() {
         assert!((least - 0.01..=60.13 - 3.0 * deviation_ms).contains(&low), "{low}");
     }
 }
+
+#[test]
+fn a_lost_burst_is_lost_whole() {
+    // a paced window of 400 packets of 1448 bytes in 40 ms: bursts of 1 ms are 10 packets; 2 % of them are lost, and as
+    // many packets, but ten at a time: between two losses are 500 packets
+    let link = "rate = \"1gbit\"\nbuffer = \"10MB\"";
+    let flow = "cc = \"fixed_rate\"\nrtt = \"40ms\"\nset = { rate = \"14.5MB/s\" }";
+    let count = |key: &str| {
+        let run = run_with("20s", link, &format!("{flow}\n{key}"));
+        let flow = &run.summary.flows[0];
+        (flow.retransmits as f64, run.summary.cost.data_packets as f64)
+    };
+    assert_eq!(count("").0, 0.0);
+    let (lost, all) = count("tso_loss = \"2%\"");
+    // a binomial of all / 10 bursts, four standard deviations
+    let deviation = 10.0 * (all / 10.0 * 0.02 * 0.98).sqrt();
+    assert!((lost - 0.02 * all).abs() < 4.0 * deviation, "{lost} of {all}");
+}
