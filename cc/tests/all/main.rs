@@ -19,6 +19,7 @@ mod bbr3_startup;
 mod clamp;
 mod copa;
 mod cubic;
+mod dctcp;
 mod extremes;
 mod fixed;
 mod hystart;
