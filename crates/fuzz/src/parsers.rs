@@ -6,7 +6,7 @@ use fairpace_experiment::{Criterion, Form};
 use fairpace_packetdrill::Script;
 use fairpace_results::Summary;
 use fairpace_scenario::quantity::{self, Dimension};
-use fairpace_scenario::{Invalid, Link, Scenario, Set, Sizes, Target, Trace};
+use fairpace_scenario::{Invalid, Link, Scenario, Set, Sizes, Target, Trace, Writes};
 
 /// Most errors that a parser may report at once.
 const MOST_PROBLEMS: usize = 1000;
@@ -45,7 +45,11 @@ fn reads_back(scenario: &Scenario, target: Target) {
 
 fn names_a_file(flow: &fairpace_scenario::Flow) -> bool {
     let is_built_in = |sizes: &Sizes| Sizes::BUILT_IN.contains(&sizes.name.as_str());
-    flow.arrivals.as_ref().is_some_and(|arrivals| !is_built_in(&arrivals.sizes))
+    let table = match &flow.traffic.writes {
+        Writes::Scheduled(table) => table.file.as_str(),
+        _ => "",
+    };
+    !table.is_empty() || flow.arrivals.as_ref().is_some_and(|arrivals| !is_built_in(&arrivals.sizes))
 }
 
 /// Parses a quantity in each dimension.

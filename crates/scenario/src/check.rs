@@ -13,7 +13,7 @@ use crate::print::is_printed;
 use crate::quantity::{Dimension, show_time};
 use crate::row::Lens;
 use crate::value::{Given, Value};
-use crate::{Flow, Link, Scenario, Target, Trace, Writes, keys, relations, routes, size};
+use crate::{Flow, Link, Scenario, Target, TimeTable, Trace, Writes, keys, relations, routes, size};
 
 /// Checks that the value is within the key's bounds.
 pub(crate) fn bounds(key: &Key, value: u64) -> Result<(), Complaint> {
@@ -271,6 +271,14 @@ fn flows(scenario: &Scenario, faults: &mut Vec<Fault>) {
         for (key, steps) in [("rtt_at", &flow.rtt_at), ("ack_delay_at", &flow.receiving.ack_delay_at)] {
             faults.extend(in_order(steps).err().map(|complaint| complaint.of(Section::Flow, index, key)));
         }
+        let in_scenario =
+            |table: &TimeTable| if table.is_file() { None } else { table.check(Dimension::Size).err() };
+        if let Writes::Scheduled(table) = &flow.traffic.writes
+            && let Some(why) = in_scenario(table)
+        {
+            let complaint = Complaint::impossible(format!("`writes` {why}"), "write times that grow");
+            faults.push(complaint.of(Section::Flow, index, "writes"));
+        }
         let mut add = |key, message, help| faults.push(impossible(Section::Flow, index, key, message, help));
         if flow.start >= end {
             let [starts, ends] = [flow.start, end].map(show_time);
@@ -402,7 +410,14 @@ fn contents(scenario: &Scenario) -> impl Iterator<Item = Fault> {
         let table = Some(&link.loss_at).filter(|table| table.is_file())?;
         Some(wrong_table(&table.check(Dimension::Share).err()?).of(Section::Link, index, "loss_trace"))
     });
-    traces.chain(sizes).chain(tables)
+    let writes = scenario.flows.iter().enumerate().filter_map(|(index, flow)| match &flow.traffic.writes {
+        Writes::Scheduled(table) if table.is_file() => {
+            let complaint = wrong_table(&table.check(Dimension::Size).err()?);
+            Some(complaint.of(Section::Flow, index, "write_trace"))
+        }
+        _ => None,
+    });
+    traces.chain(sizes).chain(tables).chain(writes)
 }
 
 /// Returns the complaint about a table of values with their times that no file can have.

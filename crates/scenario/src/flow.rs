@@ -68,6 +68,9 @@ pub struct Flow {
     pub host_jitter: Duration,
     /// Traffic of the flow's application: its data, and when it is written.
     pub traffic: Traffic,
+    /// The barrier at which the flow's requests wait: the next request of each of its flows comes when all have
+    /// their response.
+    pub barrier: Option<String>,
     /// The view of the flow's algorithm in the simulator.
     pub view: View,
 }
@@ -100,6 +103,7 @@ impl Flow {
             reorder: None,
             host_jitter: Duration::ZERO,
             traffic: Traffic::default(),
+            barrier: None,
             view: View::default(),
         }
     }
@@ -156,6 +160,17 @@ pub(crate) const KEYS: &[Row<Flow>] = &[
     Row::flow("start", TIME, field!(Flow, start), "When it starts.")
         .range(0, DAY).optional().always_printed(),
     Row::flow("stop", TIME, field!(Flow, stop), "When it stops.").range(0, DAY).or("the run's end"),
+];
+
+/// Keys of requests. The canonical form prints this key after those of the traffic.
+#[rustfmt::skip]
+pub(crate) const BARRIER_KEYS: &[Row<Flow>] = &[
+    Row::flow("barrier", Kind::Text, field!(Flow, barrier),
+        "Flows with the same barrier are asked in rounds, as the servers of an incast: the next request of each \
+         follows `think` after the last of their responses of this round has arrived. A flow that has stopped \
+         or failed is not waited for.")
+        .range(1, 64).or("a flow waits for no other").example("\"read\"")
+        .related(&[Relation::Needs("response")]).simulator_only(),
 ];
 
 /// Keys of the RTT. The canonical form prints this key after `receive_buffer_max`. The order is part of the

@@ -9,7 +9,7 @@ use crate::files::hex;
 use crate::key::{DefaultValue, Key, Kind, Section};
 use crate::quantity::Dimension;
 use crate::value::Value;
-use crate::{Flow, Link, Scenario, Sizes, keys};
+use crate::{Flow, Link, Scenario, Sizes, Writes, keys};
 
 impl Scenario {
     /// The scenario in its canonical form: every key, groups expanded, in one order and one spelling. Reading
@@ -43,6 +43,13 @@ impl Scenario {
             let table = &mut link.loss_at;
             table.file = format!("{}.loss", &table.digest()[..12]);
             files.entry(table.file.clone()).or_insert_with(|| table.to_text(Dimension::Share));
+        }
+        for flow in &mut renamed.flows {
+            let Writes::Scheduled(table) = &mut flow.traffic.writes else { continue };
+            if table.is_file() {
+                table.file = format!("{}.writes", &table.digest()[..12]);
+                files.entry(table.file.clone()).or_insert_with(|| table.to_text(Dimension::Size));
+            }
         }
         for sizes in renamed.flows.iter_mut().filter_map(|flow| Some(&mut flow.arrivals.as_mut()?.sizes)) {
             if Sizes::built_in(&sizes.name).is_none() {

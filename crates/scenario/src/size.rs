@@ -90,7 +90,7 @@ pub(crate) fn fault(scenario: &Scenario) -> Option<Fault> {
 
 /// Returns the bytes that the frames of a flow take.
 fn frames(flow: &Flow) -> u128 {
-    match flow.traffic.writes {
+    match &flow.traffic.writes {
         Writes::Frames(media) => MEDIA + FRAMES_KEPT_S * u128::from(media.per_s_milli) / 1_000 * FRAME,
         _ => 0,
     }

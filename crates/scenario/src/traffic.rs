@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use crate::field::Field;
-use crate::files::{MOST_SIZE_BYTES, Sizes};
+use crate::files::{MOST_SIZE_BYTES, Sizes, TimeTable};
 use crate::key::{DAY, Kind, MS, RATE, Relation, S, SHARE, SIZE, TIME};
 use crate::media::Media;
 use crate::quantity::{Dimension, WHOLE_PPB};
 use crate::row::{Access, Row, field, option};
+use crate::value::Value;
 
 /// The data of an application, and when it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// All bytes that the application writes; `None`: without end.
     pub size_bytes: Option<u64>,
@@ -18,8 +19,19 @@ pub struct Traffic {
     pub writes: Writes,
 }
 
+impl Traffic {
+    /// All bytes that the application writes, of which the last ends its transfer; `None`: without end.
+    #[must_use]
+    pub fn total_bytes(&self) -> Option<u64> {
+        match &self.writes {
+            Writes::Scheduled(table) => Some(table.rows.iter().map(|(_, bytes)| *bytes).sum()),
+            _ => self.size_bytes,
+        }
+    }
+}
+
 /// Patterns in which an application writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Writes {
     /// The application always has more data.
     #[default]
@@ -46,6 +58,9 @@ pub enum Writes {
         /// Time from the arrival of an answer to the next request.
         think: Duration,
     },
+    /// The application writes given numbers of bytes at given times after its start, in ns. Each write begins a
+    /// packet.
+    Scheduled(TimeTable),
     /// The application is an encoder of audio or video: it writes frames, and each frame has a deadline.
     Frames(Media),
 }
@@ -94,6 +109,33 @@ pub(crate) const KEYS: &[Row<Traffic>] = &[
     Row::flow("think", TIME, THINK,
         "From the arrival of a whole `response` to the next request, which then travels to the sender.")
         .range(0, DAY).or("0s").related(&[Relation::Needs("response")]).simulator_only(),
+    Row::flow("writes", Kind::Steps(Dimension::Size), WRITES,
+        "The application writes this much at these times after `start`, and no more: `0s 100kB, 50ms 20kB`. What \
+         cannot be sent yet waits. The simulator sends whole packets; each write begins one. The completion \
+         time of all is reported.")
+        .range(1, MOST_SIZE_BYTES).or("as fast as it goes").example("\"0s 100kB, 50ms 20kB\"")
+        .related(WRITES_ALONE),
+    Row::flow("write_trace", Kind::TimeTable(Dimension::Size), WRITE_TRACE,
+        "`writes` from a file with two columns: seconds after `start`, which grow, and bytes. `#` begins a comment.")
+        .range(1, 4096).or("`writes`").example("\"traces/writes.txt\"").related(WRITE_TRACE_ALONE),
+];
+
+const WRITES_ALONE: &[Relation] = &[
+    Relation::Excludes("size"),
+    Relation::Excludes("on"),
+    Relation::Excludes("write_rate"),
+    Relation::Excludes("response"),
+    Relation::Excludes("arrivals"),
+    Relation::Excludes("media_rate"),
+];
+const WRITE_TRACE_ALONE: &[Relation] = &[
+    Relation::Excludes("writes"),
+    Relation::Excludes("size"),
+    Relation::Excludes("on"),
+    Relation::Excludes("write_rate"),
+    Relation::Excludes("response"),
+    Relation::Excludes("arrivals"),
+    Relation::Excludes("media_rate"),
 ];
 
 #[rustfmt::skip]
@@ -219,6 +261,30 @@ const RESPONSE: Access<Traffic> = Access {
         traffic.writes = Writes::Responses { bytes: value.number(), think };
     },
 };
+/// Access to the writes that the scenario itself has.
+const WRITES: Access<Traffic> = Access {
+    get: |traffic| scheduled(traffic)?.steps().map(Value::Steps),
+    set: |traffic, value, _| match value {
+        Value::Steps(steps) => traffic.writes = Writes::Scheduled(TimeTable::inline(steps)),
+        other => other.is_of_another_kind(),
+    },
+};
+/// Access to the writes that a file has.
+const WRITE_TRACE: Access<Traffic> = Access {
+    get: |traffic| scheduled(traffic).filter(|table| table.is_file()).cloned().map(Value::TimeTable),
+    set: |traffic, value, _| match value {
+        Value::TimeTable(table) => traffic.writes = Writes::Scheduled(table),
+        other => other.is_of_another_kind(),
+    },
+};
+
+fn scheduled(traffic: &Traffic) -> Option<&TimeTable> {
+    match &traffic.writes {
+        Writes::Scheduled(table) => Some(table),
+        _ => None,
+    }
+}
+
 /// Access to `think`, which is set with `response`.
 const THINK: Access<Traffic> = Access {
     get: |traffic| match &traffic.writes {

@@ -107,6 +107,7 @@ impl<O: Observer> Wire for ForwardPath<'_, '_, O> {
     #[cold]
     fn fail(&mut self) {
         self.flow.failed += 1;
+        self.flow.round.leave();
         self.slot.stop_application();
         self.receiver_side.give_up();
     }
@@ -312,6 +313,7 @@ impl Application {
             }
             _ if stop <= now => {
                 self.stage = Stage::Stopped;
+                path.flow.round.leave();
                 sender.stop();
                 path.slot.request = NEVER;
                 return NEVER;

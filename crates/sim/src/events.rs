@@ -32,6 +32,9 @@ impl<O: Observer> Simulation<O> {
         if !self.packets.is_empty() {
             self.send_all(now);
         }
+        if !self.barriers.is_empty() {
+            self.pass_barrier(index, now);
+        }
     }
 
     fn send_all(&mut self, now: Nanos) {
@@ -151,6 +154,9 @@ impl<O: Observer> Simulation<O> {
         let (segment, left) = (arriving(&packet), packet.payload.left());
         receiver_side.receive(slot, now, segment, left, flow, &mut self.observer);
         self.queue.set_earlier(self.first_connection + index, slot.next_event());
+        if !self.barriers.is_empty() {
+            self.pass_barrier(packet.flow as usize, now);
+        }
     }
 
     /// Delivers an ACK that comes out of its last hop.

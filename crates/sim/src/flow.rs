@@ -7,6 +7,7 @@ use fairpace_netem::{
 use fairpace_scenario::{self as scenario, Cc, Random, Scenario, View, Writes, ns};
 use fairpace_tcp::{HEADER_BYTES, ReceiverConfig, Sending};
 
+use crate::barriers::Round;
 use crate::error::Error;
 use crate::event_queue::NEVER;
 use crate::header::DATAGRAM_HEADER_BYTES;
@@ -38,6 +39,8 @@ pub(crate) struct Flow {
     pub(crate) failed: u64,
     ideal: Ideal,
     pub(crate) workload: Option<Workload>,
+    /// The flow's place in a round of its barrier, if it has one.
+    pub(crate) round: Round,
     pub(crate) connection: ConnectionConfig,
 }
 
@@ -83,12 +86,21 @@ impl Flow {
             .arrivals
             .as_ref()
             .map(|arrivals| Workload::new(arrivals, Purpose::Arrivals.stream(scenario.seed, index), start));
-        let (pattern, responses) = match flow.traffic.writes {
+        let mss_bytes = u64::from(flow.sending.mss_bytes());
+        let mut size_bytes = flow.traffic.size_bytes;
+        let (pattern, responses) = match &flow.traffic.writes {
+            Writes::Scheduled(table) => {
+                // whole packets, since each write begins one
+                size_bytes = Some(table.rows.iter().map(|row| row.1.next_multiple_of(mss_bytes)).sum());
+                (Pattern::Scheduled(table.rows.clone()), None)
+            }
             Writes::Always => (Pattern::Always, None),
-            Writes::OnOff { on, off } => (Pattern::OnOff { on: ns(on), off: ns(off) }, None),
-            Writes::Paced { rate_bps, every } => (Pattern::Paced { rate_bps, every: ns(every) }, None),
-            Writes::Responses { bytes, think } => (Pattern::Always, Some((bytes, ns(think)))),
-            Writes::Frames(media) => (Pattern::Frames(Frames::new(media)), None),
+            Writes::OnOff { on, off } => (Pattern::OnOff { on: ns(*on), off: ns(*off) }, None),
+            Writes::Paced { rate_bps, every } => {
+                (Pattern::Paced { rate_bps: *rate_bps, every: ns(*every) }, None)
+            }
+            Writes::Responses { bytes, think } => (Pattern::Always, Some((*bytes, ns(*think)))),
+            Writes::Frames(media) => (Pattern::Frames(Frames::new(*media)), None),
         };
         let media = match &flow.traffic.writes {
             Writes::Frames(media) => Some(Box::new(MediaMeter::new(media, schedule, scenario.flows.len()))),
@@ -106,6 +118,7 @@ impl Flow {
             has_datagrams: flow.cc == Cc::Uncontrolled,
             media,
             workload,
+            round: if flow.barrier.is_some() { Round::Running } else { Round::None },
             counts: Counts::default(),
             run_ends: schedule.end,
             connection: ConnectionConfig {
@@ -116,7 +129,7 @@ impl Flow {
                 pattern,
                 frames: Purpose::Frames.stream(scenario.seed, index),
                 responses,
-                size_bytes: flow.traffic.size_bytes,
+                size_bytes,
                 start,
                 stop: flow.stop.map_or(NEVER, ns),
             },
@@ -155,7 +168,7 @@ impl Flow {
     /// Returns the application's source for a connection that starts at `start`.
     pub(crate) fn source(&self, size_bytes: Option<u64>, start: Nanos) -> Source {
         let first = self.connection.responses.map(|(bytes, _)| bytes);
-        let source = Source::new(self.connection.pattern, first.or(size_bytes), start);
+        let source = Source::new(self.connection.pattern.clone(), first.or(size_bytes), start);
         source.with_random(self.connection.frames.clone())
     }
 }

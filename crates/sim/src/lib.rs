@@ -49,6 +49,7 @@
 #![forbid(unsafe_code)]
 
 mod ack_queue;
+mod barriers;
 mod connection;
 mod cost;
 mod engine;

@@ -6,6 +6,7 @@ use fairpace_results::observer::{ConnectionId, Observer};
 use fairpace_tcp::{Ack, AckWire, Receiver, Segment};
 
 use crate::ack_queue::AcksInTransit;
+use crate::barriers::Round;
 use crate::event_queue::NEVER;
 use crate::flow::Flow;
 use crate::header::{Header, Kind, ack_bytes};
@@ -201,10 +202,18 @@ impl ReceiverSide {
         if O::ON {
             observer.completed(now, slot.id, bytes, now - began);
         }
-        if let Some((_, think)) = flow.connection.responses {
-            let back_ns = flow.back_links_ns + self.path.return_delay_ns(now);
-            slot.will_request(now.saturating_add(think).saturating_add(back_ns));
+        match flow.round {
+            Round::Running => flow.round = Round::Arrived,
+            _ => self.request_next(slot, now, flow),
         }
+    }
+
+    /// Sends the next request, if the flow answers requests: it reaches the sender after the think time and half a
+    /// round trip.
+    pub(crate) fn request_next(&self, slot: &mut Slot, now: Nanos, flow: &Flow) {
+        let Some((_, think)) = flow.connection.responses else { return };
+        let back_ns = flow.back_links_ns + self.path.return_delay_ns(now);
+        slot.will_request(now.saturating_add(think).saturating_add(back_ns));
     }
 
     /// Records that the sender begins a response of `bytes`.

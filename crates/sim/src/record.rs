@@ -132,7 +132,7 @@ fn flow_record(
     summary.failed = flow.failed;
     summary.media = flow.media.as_mut().map(|media| media.finish());
     if has_transfers(settings) {
-        let only_ns = settings.traffic.size_bytes.and(flow.transfers.first_ns());
+        let only_ns = settings.traffic.total_bytes().and(flow.transfers.first_ns());
         summary.completion_s = only_ns.map(|ns| ns as f64 / SECOND as f64);
         summary.completions = Some(flow.transfers.summary());
     }
@@ -142,5 +142,5 @@ fn flow_record(
 /// Returns whether a flow has transfers that end.
 fn has_transfers(flow: &scenario::Flow) -> bool {
     let answers = matches!(flow.traffic.writes, Writes::Responses { .. });
-    flow.traffic.size_bytes.is_some() || flow.arrivals.is_some() || answers
+    flow.traffic.total_bytes().is_some() || flow.arrivals.is_some() || answers
 }

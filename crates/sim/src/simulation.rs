@@ -4,6 +4,7 @@ use fairpace_netem::{Network, Packet, Schedule, build};
 use fairpace_results::observer::{ConnectionId, Observer};
 use fairpace_scenario::{Random, Scenario};
 
+use crate::barriers;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::event_queue::{EventQueue, NEVER};
@@ -41,6 +42,8 @@ pub(crate) struct Simulation<O> {
     pub(crate) connections: Vec<Connection>,
     /// The flow of each slot. Every event reads this field and the next, so they are apart from the rest.
     pub(crate) flow_of: Vec<u32>,
+    /// The flows of each barrier, by index.
+    pub(crate) barriers: Vec<Vec<u32>>,
     /// The first link of each flow.
     pub(crate) first_links: Vec<FirstLink>,
     pub(crate) schedule: Schedule,
@@ -62,7 +65,9 @@ impl<O: Observer> Simulation<O> {
         }
         let schedule = build::schedule(scenario);
         let network: Network<Header> = build::network(scenario, schedule)?;
-        let fast_path = FastPath::new(&network, scenario, per_hop);
+        let barriers = barriers::of(scenario);
+        // a response that completes a round has an effect on other flows, so it must arrive in its time
+        let fast_path = FastPath::new(&network, scenario, per_hop || !barriers.is_empty());
         let flows: Vec<Flow> = (0..)
             .zip(&network.paths)
             .map(|(i, path)| Flow::new(scenario, i, path, schedule))
@@ -86,6 +91,7 @@ impl<O: Observer> Simulation<O> {
             queue,
             flow_of: connections.iter().map(|connection| connection.slot.id.flow).collect(),
             first_links: (0..flows.len()).map(first_link).collect(),
+            barriers,
             network,
             fast_path,
             flows,

@@ -15,13 +15,14 @@ const ENDLESS: u64 = u64::MAX;
 impl Application {
     /// Returns the application of a flow.
     pub(crate) fn new(flow: &Flow) -> Self {
-        let pattern = match flow.traffic.writes {
+        let pattern = match &flow.traffic.writes {
             Writes::Always | Writes::Responses { .. } => Pattern::Always,
-            Writes::OnOff { on, off } => Pattern::OnOff { on: ns(on), off: ns(off) },
-            Writes::Paced { rate_bps, every } => Pattern::Paced { rate_bps, every: ns(every) },
-            Writes::Frames(media) => Pattern::Frames(Frames::new(media)),
+            Writes::OnOff { on, off } => Pattern::OnOff { on: ns(*on), off: ns(*off) },
+            Writes::Paced { rate_bps, every } => Pattern::Paced { rate_bps: *rate_bps, every: ns(*every) },
+            Writes::Scheduled(table) => Pattern::Scheduled(table.rows.clone()),
+            Writes::Frames(media) => Pattern::Frames(Frames::new(*media)),
         };
-        Application { source: Source::new(pattern, flow.traffic.size_bytes, ns(flow.start)), ready: 0 }
+        Application { source: Source::new(pattern, flow.traffic.total_bytes(), ns(flow.start)), ready: 0 }
     }
 
     /// Returns the number of bytes that the application offers to the socket at `now`.

@@ -125,7 +125,7 @@ impl<'a> Coordinator<'a> {
         }
         // the buffer of a flow that pauses is small on purpose, and a flow with an end may be over before
         // its buffers have grown, as on any host
-        let is_endless = |flow: &Flow| flow.traffic.size_bytes.is_none() && !flows::pauses(flow);
+        let is_endless = |flow: &Flow| flow.traffic.total_bytes().is_none() && !flows::pauses(flow);
         let endless = self.tracks.iter().zip(&self.scenario.flows).filter(|(_, flow)| is_endless(flow));
         let buffer_limited = endless.map(|(track, _)| track.limits.buffer_limited()).fold(0.0, f64::max);
         let telemetry = |track: Track| {

@@ -175,7 +175,7 @@ fn perform<O: Observer + Send>(
     let received = scenario
         .flows
         .iter()
-        .map(|flow| Received::new(FlowMeter::new(schedule, scenario.flows.len()), flow.traffic.size_bytes))
+        .map(|flow| Received::new(FlowMeter::new(schedule, scenario.flows.len()), flow.traffic.total_bytes()))
         .collect();
     let (stop, cpu_ns) = (&AtomicBool::new(false), &AtomicU64::new(0));
     let flow_broke = |(flow, cause): (usize, std::io::Error)| Error::Flow {

@@ -1,12 +1,14 @@
 //! Data that an application writes, and its times.
 
+use std::sync::Arc;
+
 use fairpace_scenario::Random;
 
 use crate::time::{Nanos, SECOND};
 use crate::traffic::frames::Frames;
 
 /// Patterns in which an application writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pattern {
     /// The application always has more data.
     Always,
@@ -26,6 +28,8 @@ pub enum Pattern {
     },
     /// The application writes frames of audio or video.
     Frames(Frames),
+    /// The application writes messages: each a time after the start, and bytes. Times grow.
+    Scheduled(Arc<[(Nanos, u64)]>),
 }
 
 /// An offer of an application to its sender.
@@ -33,7 +37,7 @@ pub enum Pattern {
 pub enum Offer {
     /// This number of bytes more.
     Bytes(u64),
-    /// This number of bytes more, as a frame.
+    /// This number of bytes more, as a frame or message, which begins a packet.
     Frame(u64),
     /// More bytes than can ever be sent.
     Endless,
@@ -59,10 +63,16 @@ pub struct Source {
 impl Source {
     /// Returns an application that starts at `start` and writes `size_bytes`, or without end.
     ///
-    /// [`Pattern::OnOff`] and [`Pattern::Frames`] ignore the size.
+    /// [`Pattern::OnOff`] and [`Pattern::Frames`] ignore the size, which of [`Pattern::Scheduled`] is the sum.
     pub fn new(pattern: Pattern, size_bytes: Option<u64>, start: Nanos) -> Self {
         let random = Random::new(0);
-        Source { pattern, start, next: start, count: 0, left: size_bytes, written: 0, random }
+        let next = match &pattern {
+            Pattern::Scheduled(writes) => {
+                writes.first().map_or(Nanos::MAX, |(at, _)| start.saturating_add(*at))
+            }
+            _ => start,
+        };
+        Source { pattern, start, next, count: 0, left: size_bytes, written: 0, random }
     }
 
     /// Sets the random numbers from which the sizes of frames are drawn.
@@ -89,12 +99,18 @@ impl Source {
         }
         let n = self.count;
         self.count += 1;
-        match self.pattern {
+        match &self.pattern {
+            Pattern::Scheduled(writes) => {
+                let (_, bytes) = writes.get(n as usize)?;
+                let next = writes.get(n as usize + 1);
+                self.next = next.map_or(Nanos::MAX, |(at, _)| self.start.saturating_add(*at));
+                Some(Offer::Frame(*bytes))
+            }
             Pattern::Always => {
                 self.next = Nanos::MAX;
                 Some(self.left.map_or(Offer::Endless, Offer::Bytes))
             }
-            Pattern::OnOff { on, off } => {
+            &Pattern::OnOff { on, off } => {
                 let (phase, offer) =
                     if n.is_multiple_of(2) { (on.max(1), Offer::Endless) } else { (off, Offer::Pause) };
                 self.next = self.next.saturating_add(phase);
@@ -104,7 +120,7 @@ impl Source {
                 self.next = self.start.saturating_add(frames.after(n + 1));
                 Some(Offer::Frame(frames.bytes(n, &mut self.random)))
             }
-            Pattern::Paced { rate_bps, every } => {
+            &Pattern::Paced { rate_bps, every } => {
                 self.next = self.start.saturating_add(every.max(1).saturating_mul(n + 1));
                 // by the total, so that the mean is exact with any size of chunk
                 let elapsed = u128::from(every.max(1)) * u128::from(n + 1);
@@ -173,6 +189,16 @@ mod tests {
         let expected =
             [(1, 1_000_000), (2, 1_000_000), (3, 500_000)].map(|(s, n)| (s * SECOND, Offer::Bytes(n)));
         assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_schedule_is_of_times_after_the_start() {
+        let schedule = || Pattern::Scheduled([(0, 100), (3, 7), (50, 1)].into());
+        let seen = offers(Source::new(schedule(), Some(108), 5), SECOND);
+        assert_eq!(seen, [(5, Offer::Frame(100)), (8, Offer::Frame(7)), (55, Offer::Frame(1))]);
+        let mut late = Source::new(Pattern::Scheduled([(9, 4)].into()), Some(4), 1);
+        assert_eq!((late.next_event(), late.poll(9), late.is_finished()), (10, None, false));
+        assert_eq!((late.poll(99), late.is_finished()), (Some(Offer::Frame(4)), true));
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub(crate) fn of_link() -> impl Iterator<Item = &'static dyn Lens<Link>> {
 pub(crate) fn of_flow() -> impl Iterator<Item = &'static dyn Lens<Flow>> {
     rows(flow::KEYS)
         .chain(rows(traffic::KEYS))
+        .chain(rows(flow::BARRIER_KEYS))
         .chain(rows(traffic::ARRIVAL_KEYS))
         .chain(rows(traffic::MEDIA_KEYS))
         .chain(rows(hosts::WINDOW_KEYS))

@@ -312,7 +312,7 @@ fn a_bundle_is_the_scenario_wherever_it_lies() {
         again.links[1].trace.as_ref().unwrap().opportunities_ms,
         all.links[1].trace.as_ref().unwrap().opportunities_ms
     );
-    assert_eq!(bundle.files.len(), 3);
+    assert_eq!(bundle.files.len(), 4);
     assert_eq!(good().bundle().files, []);
     assert_eq!(good().bundle().toml, good().to_toml());
 }

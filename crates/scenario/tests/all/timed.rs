@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::key_errors::{Case, check};
 use crate::support::{GOOD, read};
 use fairpace_scenario::quantity::Dimension;
-use fairpace_scenario::{Scenario, Target, TimeTable, load, parse};
+use fairpace_scenario::{Scenario, Target, TimeTable, Writes, load, parse};
 
 /// Nanoseconds in a second.
 const S: u64 = 1_000_000_000;
@@ -39,6 +39,20 @@ fn loss_changes_at_times_of_the_scenario_or_of_a_file() {
     assert_eq!(named("fading.txt"), named("other.txt"));
     assert_ne!(named("fading.txt"), named(""));
     assert_ne!(named("fading.txt"), read(GOOD).unwrap().hash);
+}
+
+#[test]
+fn writes_are_of_the_scenario_or_of_a_file() {
+    let flows = all().flows;
+    let flow = |name: &str| flows.iter().find(|flow| flow.name == name).unwrap();
+    let rows = [(0, 100_000), (50_000_000, 20_000)];
+    assert_eq!(flow("writes").traffic.writes, Writes::Scheduled(TimeTable::inline(rows)));
+    assert_eq!(flow("writes").traffic.total_bytes(), Some(120_000));
+    let rows = [(0, 5_000), (250_000_000, 20_000)];
+    let table = TimeTable { file: "messages.txt".into(), rows: rows.into() };
+    assert_eq!(flow("writes-of-a-file").traffic.writes, Writes::Scheduled(table));
+    let names: Vec<_> = flows.iter().filter_map(|flow| flow.barrier.as_deref()).collect();
+    assert_eq!(names, ["read"]);
 }
 
 #[test]
@@ -133,6 +147,42 @@ const LINKS: &[Case<'_>] = &[
 
 /// Each replaces `rtt = "10ms"`.
 const FLOWS: &[Case<'_>] = &[
+    (
+        "rtt = \"10ms\"\nwrites = \"0s 10kB, 0s 5kB\"",
+        "impossible",
+        "`writes` goes back in time, or stays",
+        "write times that grow",
+    ),
+    (
+        "rtt = \"10ms\"\nwrites = \"0s 0B\"",
+        "out-of-range",
+        "`writes` is 0B; it must be at least 1B",
+        "write a value from 1B",
+    ),
+    (
+        "rtt = \"10ms\"\nwrites = \"0s 10ms\"",
+        "wrong-unit",
+        "`writes`: \"10ms\" is a time, but a size is wanted",
+        "write it like",
+    ),
+    (
+        "rtt = \"10ms\"\nwrites = \"0s 10kB\"\nsize = \"1MB\"",
+        "impossible",
+        "`writes` and `size` exclude each other",
+        "leave out `size` or `writes`",
+    ),
+    (
+        "rtt = \"10ms\"\nwrite_trace = \"no-such.txt\"",
+        "file",
+        "`write_trace`: cannot read `no-such.txt`",
+        "by its path from the folder",
+    ),
+    (
+        "rtt = \"10ms\"\nbarrier = \"read\"",
+        "missing-key",
+        "`barrier` has no effect without `response`",
+        "response = \"10kB\"",
+    ),
     (
         "rtt = \"10ms\"\ntso_loss = \"101%\"",
         "out-of-range",

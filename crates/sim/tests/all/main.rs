@@ -2,6 +2,7 @@
 
 mod anchors;
 mod copa;
+mod dctcp;
 mod determinism;
 mod drops;
 mod epochs;
@@ -9,6 +10,7 @@ mod fast_path;
 mod faults;
 mod found;
 mod handshake;
+mod incast;
 mod l4s;
 mod laws;
 mod level;

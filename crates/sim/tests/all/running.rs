@@ -193,7 +193,7 @@ fn any_conditions() -> impl Strategy<Value = Flow> {
         (prop::option::weighted(0.3, reorder), prop::option::weighted(0.3, (100u64..5000, 1u64..200)));
     (acks, traffic, route).prop_map(
         |((jitter, aggregation, loss, host), (writes, size, window), (reorder, step))| Flow {
-            traffic: Traffic { writes, size_bytes: size.filter(|_| !matches!(writes, Writes::OnOff { .. })) },
+            traffic: Traffic { size_bytes: size.filter(|_| !matches!(writes, Writes::OnOff { .. })), writes },
             receiving: Receiving {
                 window: window.map_or(Window::Ample, Window::Fixed),
                 ..Receiving::default()

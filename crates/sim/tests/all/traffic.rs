@@ -61,7 +61,7 @@ fn what_does_not_end_or_has_no_end_has_no_completion_time() {
 fn a_stream_gets_its_rate_whatever_the_algorithm() {
     let stream = Writes::Paced { rate_bps: 5_000_000, every: ms(500) };
     for cc in ["bbr1", "bbq", "nyu", "level", "cubic", "reno"] {
-        let r = run(&scenario(vec![link(50, 500_000)], vec![writing(cc, 40, stream)], 10, 60));
+        let r = run(&scenario(vec![link(50, 500_000)], vec![writing(cc, 40, stream.clone())], 10, 60));
         let f = &r.summary.flows[0];
         assert!((f.goodput_mbps - 5.0).abs() < 0.1, "{cc}: {} Mbit/s", f.goodput_mbps);
         // chunks of 216 packets and nothing in between: queues are those of slow starts
@@ -85,7 +85,7 @@ fn a_stream_faster_than_the_path_waits_and_then_catches_up() {
 fn an_application_that_pauses_sends_while_it_is_on() {
     let writes = Writes::OnOff { on: Duration::from_secs(2), off: Duration::from_secs(3) };
     for cc in ["bbr1", "level", "cubic"] {
-        let r = run(&scenario(vec![link(20, 200_000)], vec![writing(cc, 20, writes)], 0, 50));
+        let r = run(&scenario(vec![link(20, 200_000)], vec![writing(cc, 20, writes.clone())], 0, 50));
         let f = &r.series.flows[0];
         let on: Vec<f32> =
             (0..500).filter(|i| (5..20).contains(&(i % 50))).map(|i| f.goodput_mbps[i]).collect();

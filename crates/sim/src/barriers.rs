@@ -1,0 +1,79 @@
+//! Barriers between rounds of requests: the next request of each flow comes when all flows of its barrier have
+//! their response.
+
+use fairpace_netem::Nanos;
+use fairpace_results::observer::Observer;
+use fairpace_scenario::Scenario;
+
+use crate::simulation::Simulation;
+
+/// A flow's place in a round of its barrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Round {
+    /// The flow has no barrier.
+    #[default]
+    None,
+    /// The response has not arrived.
+    Running,
+    /// The response has just arrived: the barrier does not know it yet.
+    Arrived,
+    /// The response has arrived, others are missing.
+    Waiting,
+    /// The flow has just stopped or failed: the barrier does not know it yet.
+    Leaving,
+    /// The flow has stopped or failed.
+    Left,
+}
+
+impl Round {
+    /// Records that the flow sends no more responses.
+    pub(crate) fn leave(&mut self) {
+        if !matches!(self, Round::None | Round::Left) {
+            *self = Round::Leaving;
+        }
+    }
+}
+
+/// Returns the flows of each barrier. A flow with a barrier is no workload, so its place among these flows is its
+/// slot.
+pub(crate) fn of(scenario: &Scenario) -> Vec<Vec<u32>> {
+    let mut names: Vec<&str> = scenario.flows.iter().filter_map(|flow| flow.barrier.as_deref()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let has = |name: &&str, index: &u32| scenario.flows[*index as usize].barrier.as_deref() == Some(*name);
+    let all = 0..scenario.flows.len() as u32;
+    names.iter().map(|name| all.clone().filter(|index| has(name, index)).collect()).collect()
+}
+
+impl<O: Observer> Simulation<O> {
+    /// Processes a change of a flow's place in its round. When the last flow has its response, all get their next
+    /// request.
+    #[cold]
+    pub(crate) fn pass_barrier(&mut self, flow: usize, now: Nanos) {
+        let round = &mut self.flows[flow].round;
+        *round = match *round {
+            Round::Arrived => Round::Waiting,
+            Round::Leaving => Round::Left,
+            Round::None | Round::Running | Round::Waiting | Round::Left => return,
+        };
+        let index = flow as u32;
+        let Some(members) = self.barriers.iter().find(|members| members.contains(&index)) else { return };
+        if members.iter().any(|member| self.flows[*member as usize].round == Round::Running) {
+            return;
+        }
+        for member in members.clone() {
+            if self.flows[member as usize].round == Round::Waiting {
+                self.request(member as usize, now);
+            }
+        }
+    }
+
+    /// Sends the next request to a flow's sender.
+    fn request(&mut self, flow: usize, now: Nanos) {
+        self.flows[flow].round = Round::Running;
+        let Some(slot) = self.flow_of.iter().position(|of| *of as usize == flow) else { return };
+        let connection = &mut self.connections[slot];
+        connection.receiver_side.request_next(&mut connection.slot, now, &self.flows[flow]);
+        self.queue.set_earlier(self.first_connection + slot, connection.next_event());
+    }
+}
