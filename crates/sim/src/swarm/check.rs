@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use fairpace_netem::rate_steps;
 use fairpace_results::{LinkSummary, MediaSummary, Monitor, Run};
 use fairpace_scenario::{
-    Cc, Ecn, Flow, Limit, Link, Queue, RedRules, Route, Scenario, Target, WHOLE_PPB, Window, Writes, load,
+    Cc, Distribution, Ecn, Flow, Limit, Link, Queue, RedRules, Route, Scenario, Target, WHOLE_PPB, Window,
+    Writes, load,
 };
 
 use super::ledger::{Account, LONGEST_PAUSE_NS, Ledger};
@@ -159,8 +160,13 @@ fn flow(scenario: &Scenario, index: usize, flow: &Flow, run: &Run, ledger: &Ledg
     must(rates.clone().all(|x| x.is_finite() && *x >= 0.0), &|| {
         "a rate is negative or not finite".to_owned()
     });
-    // no RTT is below the base RTT
+    // no RTT is below the base RTT, less what normal jitter of the lines takes off
     let shortest = flow.rtt_at.iter().map(|(_, rtt)| *rtt).fold(flow.rtt, std::time::Duration::min);
+    let below = |link: &Link| match link.line.jitter_shape.distribution {
+        Distribution::Uniform => std::time::Duration::ZERO,
+        Distribution::Normal => link.line.jitter_shape.most(link.line.jitter),
+    };
+    let shortest = shortest.saturating_sub(scenario.links.iter().map(below).sum());
     let shortest_ms = shortest.as_secs_f64() * 1e3;
     let rtts = series.rtt_ms.iter().filter(|x| !x.is_nan()).map(|x| f64::from(*x)).chain(summary.rtt_mean_ms);
     let least = rtts.fold(f64::MAX, f64::min);
@@ -226,12 +232,15 @@ const LONGEST_PAUSE_S: f64 = LONGEST_PAUSE_NS as f64 / 1e9;
 /// Returns whether the flow always has data to send, and a path that delivers it.
 fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger) -> bool {
     let lasts = scenario.duration.saturating_sub(flow.start).as_secs_f64();
-    let endless = flow.traffic.size_bytes.is_none() && matches!(flow.traffic.writes, Writes::Always);
+    let endless = flow.traffic.size_bytes.is_none()
+        && matches!(flow.traffic.writes, Writes::Always)
+        && flow.tso_loss_ppb == 0;
     let packet_bytes = f64::from(flow.sending.mtu_bytes) + ETHERNET_BYTES;
     let open = |link: &Link| {
         let slowest = link.rate_at.iter().map(|(_, rate)| *rate).fold(link.rate_bps, u64::min);
         slowest >= 50_000
             && link.loss.ppb < 50_000_000
+            && link.loss_at.rows.is_empty()
             && link.policer.is_none()
             && link.handover.is_none()
             && buffer_bytes(link, packet_bytes) >= 10.0 * packet_bytes

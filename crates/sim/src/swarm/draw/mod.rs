@@ -14,6 +14,7 @@ use fairpace_scenario::{
 };
 
 mod hosts;
+mod later;
 mod links;
 
 /// Range of the number of full-sized packets that the links may carry in total.
@@ -148,9 +149,10 @@ pub fn scenario(seed: u64) -> Result<Scenario, Invalid> {
     let longest = Duration::from_micros(most_bits(draw.rate_bps));
     draw.duration = draw.duration.min(longest).max(Duration::from_millis(100));
     let mut links: Vec<Link> = (0..count).map(|index| draw.link(index as usize)).collect();
-    let flows = draw.flows(&mut links);
+    let mut flows = draw.flows(&mut links);
     let (from, to) = draw.window();
     let interval = draw.duration / draw.between(3, 60) as u32;
+    draw.later(&mut links, &mut flows);
     Scenario {
         title: format!("swarm {seed}"),
         why: String::new(),
