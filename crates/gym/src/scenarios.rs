@@ -292,6 +292,9 @@ fn number(text: &str, kind: Kind) -> Result<(Unit, u64), String> {
         Kind::Buffer => Ok(match quantity::parse_buffer(text).map_err(not_read)? {
             Buffer::Bdp { millionths } => (Unit::MillionthsOfBdp, millionths),
             Buffer::Limit(of) => limit(of),
+            Buffer::Time(time) => {
+                (Unit::Of(Dimension::Time), u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+            }
         }),
         Kind::Limit => Ok(limit(quantity::parse_limit(text).map_err(not_read)?)),
         _ => Err("only keys with numbers can be drawn; give several scenarios instead".to_owned()),

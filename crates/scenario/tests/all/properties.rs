@@ -159,7 +159,6 @@ fn delay() -> impl Strategy<Value = Duration> {
     time(0, 1_000)
 }
 
-#[expect(clippy::needless_update, reason = "a new key need not be drawn")]
 fn behind() -> impl Strategy<Value = Line> {
     // seldom without jitter, so that few links are refused for `reorders` alone
     let jitter = prop_oneof![15 => time(0, 1 << 33), 1 => Just(Duration::ZERO)];

@@ -150,7 +150,6 @@ impl Draw {
         self.time_us(range_us).as_nanos() as u64
     }
 
-    #[expect(clippy::needless_update, reason = "a new key need not be drawn")]
     fn line(&mut self) -> Line {
         let jitter = self.some_time(Feature::LineJitter, (1, 50_000));
         let is_wifi = jitter.is_zero() && self.uses(Feature::Wifi);
