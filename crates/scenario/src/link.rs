@@ -52,8 +52,8 @@ pub enum Outages {
     /// Packets wait, and leave after the outage.
     #[default]
     Hold,
-    /// A packet that arrives during the outage is dropped, and the packet that is in transmission when it begins
-    /// is lost. What waits then leaves after the outage.
+    /// A packet that arrives during the outage is dropped, and the packet that is in transmission when it
+    /// begins is lost. What waits then leaves after the outage.
     Lose,
 }
 
@@ -150,8 +150,8 @@ pub(crate) const RATE_KEYS: &[Row<Link>] = &[
         "Later rates; 0 is an outage, after which the waiting packets leave.")
         .range(0, 400_000_000_000).or("the rate never changes"),
     Row::link("outages", Kind::Choice(Outages::NAMES), field!(Link, outages),
-        "What an outage by `rate_at` or `handover_outage` does: packets wait (`hold`), or it loses (`lose`) those \
-         that arrive meanwhile, which count as dropped, and the one that is in transmission when it begins. \
+        "What an outage by `rate_at` or `handover_outage` does: packets wait (`hold`), or it loses (`lose`) \
+         those that arrive meanwhile, which count as dropped, and the one that is in transmission when it begins. \
          What waits then leaves afterwards. A line that breaks while the link sends on is \
          `loss_at = \"10s 100%, 10.5s 0%\"`.")
         .optional(),
@@ -161,8 +161,8 @@ pub(crate) const RATE_KEYS: &[Row<Link>] = &[
 #[rustfmt::skip]
 pub(crate) const LOSS_AT_KEYS: &[Row<Link>] = &[
     Row::link("loss_at", Kind::Steps(Dimension::Share), LOSS_AT,
-        "Later values of `loss`, each from its time on: `10s 30%, 10.5s 0%` loses three packets of ten for half \
-         a second. The time is that at which the last bit of a packet leaves the link, which sends on while \
+        "Later values of `loss`, each from its time on: `10s 30%, 10.5s 0%` loses three packets of ten for \
+         half a second. The time is that at which the last bit of a packet leaves the link, which sends on while \
          100% is lost.")
         .range(0, WHOLE_PPB).or("`loss` never changes").related(&[Relation::Excludes("loss_burst")]),
     Row::link("loss_trace", Kind::TimeTable(Dimension::Share), LOSS_TRACE,

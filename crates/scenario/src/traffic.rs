@@ -58,8 +58,8 @@ pub enum Writes {
         /// Time from the arrival of an answer to the next request.
         think: Duration,
     },
-    /// The application writes given numbers of bytes at given times after its start, in ns. Each write begins a
-    /// packet.
+    /// The application writes given numbers of bytes at given times after its start, in ns. Each write begins
+    /// a packet.
     Scheduled(TimeTable),
     /// The application is an encoder of audio or video: it writes frames, and each frame has a deadline.
     Frames(Media),
@@ -110,13 +110,14 @@ pub(crate) const KEYS: &[Row<Traffic>] = &[
         "From the arrival of a whole `response` to the next request, which then travels to the sender.")
         .range(0, DAY).or("0s").related(&[Relation::Needs("response")]).simulator_only(),
     Row::flow("writes", Kind::Steps(Dimension::Size), WRITES,
-        "The application writes this much at these times after `start`, and no more: `0s 100kB, 50ms 20kB`. What \
-         cannot be sent yet waits. The simulator sends whole packets; each write begins one. The completion \
+        "The application writes this much at these times after `start`, and no more: `0s 100kB, 50ms 20kB`. \
+         What cannot be sent yet waits. The simulator sends whole packets; each write begins one. The completion \
          time of all is reported.")
         .range(1, MOST_SIZE_BYTES).or("as fast as it goes").example("\"0s 100kB, 50ms 20kB\"")
         .related(WRITES_ALONE),
     Row::flow("write_trace", Kind::TimeTable(Dimension::Size), WRITE_TRACE,
-        "`writes` from a file with two columns: seconds after `start`, which grow, and bytes. `#` begins a comment.")
+        "`writes` from a file with two columns: seconds after `start`, which grow, and bytes. `#` begins a \
+         comment.")
         .range(1, 4096).or("`writes`").example("\"traces/writes.txt\"").related(WRITE_TRACE_ALONE),
 ];
 

@@ -1,41 +1,14 @@
-//! Barriers between rounds of requests: the next request of each flow comes when all flows of its barrier have
-//! their response.
+//! Barriers between rounds of requests: the next request of each flow comes when all flows of its barrier
+//! have their response.
 
 use fairpace_netem::Nanos;
 use fairpace_results::observer::Observer;
 use fairpace_scenario::Scenario;
 
+use crate::round::Round;
 use crate::simulation::Simulation;
 
-/// A flow's place in a round of its barrier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Round {
-    /// The flow has no barrier.
-    #[default]
-    None,
-    /// The response has not arrived.
-    Running,
-    /// The response has just arrived: the barrier does not know it yet.
-    Arrived,
-    /// The response has arrived, others are missing.
-    Waiting,
-    /// The flow has just stopped or failed: the barrier does not know it yet.
-    Leaving,
-    /// The flow has stopped or failed.
-    Left,
-}
-
-impl Round {
-    /// Records that the flow sends no more responses.
-    pub(crate) fn leave(&mut self) {
-        if !matches!(self, Round::None | Round::Left) {
-            *self = Round::Leaving;
-        }
-    }
-}
-
-/// Returns the flows of each barrier. A flow with a barrier is no workload, so its place among these flows is its
-/// slot.
+/// Returns the flows of each barrier, in the order of their names.
 pub(crate) fn of(scenario: &Scenario) -> Vec<Vec<u32>> {
     let mut names: Vec<&str> = scenario.flows.iter().filter_map(|flow| flow.barrier.as_deref()).collect();
     names.sort_unstable();
@@ -46,8 +19,8 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Vec<u32>> {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Processes a change of a flow's place in its round. When the last flow has its response, all get their next
-    /// request.
+    /// Processes a change of a flow's place in its round. When the last flow has its response, all get their
+    /// next request.
     #[cold]
     pub(crate) fn pass_barrier(&mut self, flow: usize, now: Nanos) {
         let round = &mut self.flows[flow].round;

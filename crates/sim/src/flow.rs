@@ -7,11 +7,11 @@ use fairpace_netem::{
 use fairpace_scenario::{self as scenario, Cc, Random, Scenario, View, Writes, ns};
 use fairpace_tcp::{HEADER_BYTES, ReceiverConfig, Sending};
 
-use crate::barriers::Round;
 use crate::error::Error;
 use crate::event_queue::NEVER;
 use crate::header::DATAGRAM_HEADER_BYTES;
 use crate::host_view::AlgorithmConfig;
+use crate::round::Round;
 use crate::workload::Workload;
 
 /// The configuration and meters that the connections of a flow share. The fields are in the order in which
@@ -86,14 +86,8 @@ impl Flow {
             .arrivals
             .as_ref()
             .map(|arrivals| Workload::new(arrivals, Purpose::Arrivals.stream(scenario.seed, index), start));
-        let mss_bytes = u64::from(flow.sending.mss_bytes());
-        let mut size_bytes = flow.traffic.size_bytes;
         let (pattern, responses) = match &flow.traffic.writes {
-            Writes::Scheduled(table) => {
-                // whole packets, since each write begins one
-                size_bytes = Some(table.rows.iter().map(|row| row.1.next_multiple_of(mss_bytes)).sum());
-                (Pattern::Scheduled(table.rows.clone()), None)
-            }
+            Writes::Scheduled(table) => (Pattern::Scheduled(table.rows.clone()), None),
             Writes::Always => (Pattern::Always, None),
             Writes::OnOff { on, off } => (Pattern::OnOff { on: ns(*on), off: ns(*off) }, None),
             Writes::Paced { rate_bps, every } => {
@@ -129,7 +123,7 @@ impl Flow {
                 pattern,
                 frames: Purpose::Frames.stream(scenario.seed, index),
                 responses,
-                size_bytes,
+                size_bytes: size_bytes(flow),
                 start,
                 stop: flow.stop.map_or(NEVER, ns),
             },
@@ -170,6 +164,17 @@ impl Flow {
         let first = self.connection.responses.map(|(bytes, _)| bytes);
         let source = Source::new(self.connection.pattern.clone(), first.or(size_bytes), start);
         source.with_random(self.connection.frames.clone())
+    }
+}
+
+/// Returns how much a flow sends, if it ends: given writes have whole packets, since each begins one.
+fn size_bytes(flow: &scenario::Flow) -> Option<u64> {
+    let mss_bytes = u64::from(flow.sending.mss_bytes());
+    match &flow.traffic.writes {
+        Writes::Scheduled(table) => {
+            Some(table.rows.iter().map(|row| row.1.next_multiple_of(mss_bytes)).sum())
+        }
+        _ => flow.traffic.size_bytes,
     }
 }
 

@@ -68,6 +68,7 @@ mod receiver_side;
 mod record;
 #[cfg(feature = "testing")]
 pub mod recording;
+mod round;
 mod simulation;
 mod slot;
 mod stepper;

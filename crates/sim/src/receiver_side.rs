@@ -6,10 +6,10 @@ use fairpace_results::observer::{ConnectionId, Observer};
 use fairpace_tcp::{Ack, AckWire, Receiver, Segment};
 
 use crate::ack_queue::AcksInTransit;
-use crate::barriers::Round;
 use crate::event_queue::NEVER;
 use crate::flow::Flow;
 use crate::header::{Header, Kind, ack_bytes};
+use crate::round::Round;
 use crate::slot::Slot;
 
 /// The receiving end. Its fields are in the order in which events read them, see
@@ -208,8 +208,8 @@ impl ReceiverSide {
         }
     }
 
-    /// Sends the next request, if the flow answers requests: it reaches the sender after the think time and half a
-    /// round trip.
+    /// Sends the next request, if the flow answers requests: it reaches the sender after the think time and half
+    /// a round trip.
     pub(crate) fn request_next(&self, slot: &mut Slot, now: Nanos, flow: &Flow) {
         let Some((_, think)) = flow.connection.responses else { return };
         let back_ns = flow.back_links_ns + self.path.return_delay_ns(now);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fairpace_results::LossBursts;
 use fairpace_scenario::{Burst, BurstLength, Random, WHOLE_PPB, ns};
 
+use crate::elements::loss_steps::InSteps;
 use crate::time::{Nanos, SECOND};
 
 /// The model that decides which packets are lost.
@@ -121,26 +122,6 @@ impl InTime {
     }
 }
 
-/// Independent losses with a share that changes at given times.
-#[derive(Debug, Clone)]
-struct InSteps {
-    /// Share in force, billionths.
-    ppb: u64,
-    /// Later shares: each a time and the share from then on.
-    steps: Arc<[(Nanos, u64)]>,
-    next_step: usize,
-}
-
-impl InSteps {
-    fn loses(&mut self, now: Nanos, random: &mut Random) -> bool {
-        while let Some((_, ppb)) = self.steps.get(self.next_step).filter(|step| step.0 <= now) {
-            self.ppb = *ppb;
-            self.next_step += 1;
-        }
-        self.ppb > 0 && random.chance(self.ppb)
-    }
-}
-
 /// Error: requested values that no chain has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ImpossibleLoss {
@@ -193,7 +174,7 @@ impl Loss {
         if steps.is_empty() {
             return Loss::independent(ppb, random);
         }
-        Loss { model: Model::InSteps(Box::new(InSteps { ppb, steps, next_step: 0 })), random }
+        Loss { model: Model::InSteps(Box::new(InSteps::new(ppb, steps))), random }
     }
 
     /// Returns a model that loses `mean_ppb` billionths of all packets, more of them within bursts than

@@ -14,6 +14,7 @@ pub(crate) mod fifo;
 pub(crate) mod jitter;
 pub(crate) mod link;
 pub(crate) mod loss;
+pub(crate) mod loss_steps;
 pub(crate) mod outages;
 pub(crate) mod policer;
 pub(crate) mod propagation;

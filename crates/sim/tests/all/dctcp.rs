@@ -5,8 +5,9 @@ use fairpace_scenario::{Ecn, Flow, Limit, Link, Queue, Sending};
 
 use crate::support::{EFFICIENCY, flow, link, run, scenario};
 
-/// Rate of the link, Mbit/s; its capacity in full packets per second is C.
+/// Rate of the link, Mbit/s.
 const RATE_MBPS: u64 = 1_000;
+/// Rate of the link in full packets of 1514 bytes per second, the C of the paper.
 const C: f64 = 1e9 / (1514.0 * 8.0);
 /// RTT of all flows, ms.
 const RTT_MS: u64 = 1;
@@ -45,7 +46,8 @@ fn the_queue_is_between_the_bounds_of_the_theory_around_the_step() {
 
 #[test]
 fn reno_at_the_same_step_leaves_a_part_of_the_link_unused() {
-    // a halved cwnd of C R + K is below C R if K < C R: a sawtooth from there up to C R + K, K = 5 of 83 packets
+    // a halved cwnd of C R + K is below C R if K < C R: a sawtooth from there up to C R + K, K = 5 of 83
+    // packets
     let halving = at_step("reno", Ecn::Classic, 1, 5);
     let scaling = at_step("dctcp", Ecn::Dctcp, 1, 5);
     assert!(used(&halving) < 0.85 && used(&scaling) > used(&halving) + 0.08);

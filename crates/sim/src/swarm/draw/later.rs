@@ -9,7 +9,8 @@ use fairpace_scenario::{
 use super::Draw;
 
 impl Draw {
-    /// Draws loss that changes, outages that lose, loss of bursts, writes and barriers, in one scenario of two.
+    /// Draws loss that changes, outages that lose, loss of bursts, writes and barriers, in one scenario of
+    /// two.
     pub(super) fn later(&mut self, links: &mut [Link], flows: &mut [Flow]) {
         if self.flip() {
             return;
