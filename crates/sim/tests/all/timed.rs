@@ -18,15 +18,16 @@ fn run_with(duration: &str, link: &str, flow: &str) -> Run {
 
 fn read(duration: &str, link: &str, flow: &str) -> Scenario {
     let text = format!(
-        "title = \"timed\"\nduration = \"{duration}\"\n[window]\nfrom = \"0s\"\n[[link]]\n{link}\n[[flow]]\n{flow}\n"
+        "title = \"timed\"\nduration = \"{duration}\"\n[window]\nfrom = \"0s\"\n\
+         [[link]]\n{link}\n[[flow]]\n{flow}\n"
     );
     parse("timed.toml", &text, &[], Target::Simulator).unwrap_or_else(|invalid| panic!("{invalid}"))
 }
 
 #[test]
 fn a_full_buffer_of_a_time_delays_by_this_time() {
-    // 300 ms at 10 Mbit/s are 375,000 bytes: 247 packets of 1514 bytes, the 248th is dropped. A packet waits for
-    // up to 247 others and for the rest of the one in transmission, 1.2 ms each: up to 300.4 ms.
+    // 300 ms at 10 Mbit/s are 375,000 bytes: 247 packets of 1514 bytes, the 248th is dropped. A packet waits
+    // for up to 247 others and for the rest of the one in transmission, 1.2 ms each: up to 300.4 ms.
     let link = "rate = \"10mbit\"\nbuffer = \"300ms\"";
     let run = run_with("10s", link, "cc = \"fixed_cwnd\"\nrtt = \"20ms\"\nset = { cwnd_pkts = \"400\" }");
     let queue = &run.summary.links[0];
@@ -50,8 +51,8 @@ fn everything_that_leaves_in_a_second_of_loss_is_lost_and_nothing_else() {
 
 #[test]
 fn an_outage_that_loses_drops_what_arrives_and_the_packet_in_transmission() {
-    // A frame of 2500 bytes every 20 ms, in datagrams of 1292 bytes: 10.3 ms each at 1 Mbit/s, so the link is busy
-    // without end. The outage from 1 s to 2 s interrupts one, and 50 frames arrive meanwhile.
+    // A frame of 2500 bytes every 20 ms, in datagrams of 1292 bytes: 10.3 ms each at 1 Mbit/s, so the link is
+    // busy without end. The outage from 1 s to 2 s interrupts one, and 50 frames arrive meanwhile.
     for (queue, word) in [
         ("", "lose"),
         ("queue = \"fq_codel\"\ntarget = \"9s\"\ncodel_interval = \"10s\"", "lose"),
@@ -69,8 +70,12 @@ fn an_outage_that_loses_drops_what_arrives_and_the_packet_in_transmission() {
 
 #[test]
 fn normal_jitter_is_around_the_delay_and_in_each_direction_by_itself() {
-    // packets 100 ms apart wait for none ahead: the RTT is 60.12 ms with the transmission of a packet; its measure
-    // is of the data's way, and has the deviation of the line, whatever that of the ACKs is
+    // Packets 100 ms apart wait for none ahead, so the RTT is 60 ms and the transmission of 1514 bytes. Its measure
+    // is of the data's way, and has the deviation of the line, whatever that of the ACKs is.
+    let rtt_ms = 60.0 + 1514.0 * 8.0 / 100e6 * 1e3;
+    // The mean is of exact times. The others are edges of the histogram's classes, the lower one of the minimum
+    // and the upper one of a percentile: 2^15 ns wide from 2^25 ns, which is 34 ms, and 2^16 ns from 67 ms.
+    let (below_ms, above_ms) = (0.033, 0.066);
     let link = "rate = \"100mbit\"\nbuffer = \"1MB\"\ndelay = \"30ms\"";
     let flow = "cc = \"fixed_cwnd\"\nrtt = \"60ms\"\nwrite_rate = \"115840bit\"\nwrite_every = \"100ms\"";
     let data = "jitter = \"5ms\"\njitter_distribution = \"normal\"";
@@ -80,18 +85,20 @@ fn normal_jitter_is_around_the_delay_and_in_each_direction_by_itself() {
         let flow = &run.summary.flows[0];
         let (mean, low, high) =
             (flow.rtt_mean_ms.unwrap(), flow.rtt_min_ms.unwrap(), flow.rtt_p95_ms.unwrap());
-        // 10,000 packets, four standard errors; 95 % are below 1.645 deviations; none is beyond four
-        assert!((mean - 60.12).abs() < 4.0 * deviation_ms / 100.0 + 0.05, "{mean}");
-        assert!((high - 60.12 - 1.645 * deviation_ms).abs() < 0.1 * deviation_ms + 0.3, "{high}");
-        let least = 60.12 - 4.0 * deviation_ms;
-        assert!((least - 0.05..=60.13 - 3.0 * deviation_ms).contains(&low), "{low}");
+        // 10,000 packets, four standard errors: 1 / 100 of a deviation for the mean, and sqrt(0.95 * 0.05) / 100
+        // by the density of 0.1031 for the 95th percentile, which is at 1.645 deviations. None is beyond four.
+        assert!((mean - rtt_ms).abs() < 4.0 * 0.01 * deviation_ms + 1e-6, "{mean}");
+        let high_error = high - (rtt_ms + 1.645 * deviation_ms);
+        assert!(high_error.abs() < 4.0 * 0.0212 * deviation_ms + above_ms, "{high}");
+        let least = rtt_ms - 4.0 * deviation_ms;
+        assert!((least - below_ms..=rtt_ms - 3.0 * deviation_ms).contains(&low), "{low}");
     }
 }
 
 #[test]
 fn a_lost_burst_is_lost_whole() {
-    // a paced window of 400 packets of 1448 bytes in 40 ms: bursts of 1 ms are 10 packets; 2 % of them are lost, and as
-    // many packets, but ten at a time: between two losses are 500 packets
+    // a paced window of 400 packets of 1448 bytes in 40 ms: bursts of 1 ms are 10 packets; 2 % of them are lost,
+    // and as many packets, but ten at a time: between two losses are 500 packets
     let link = "rate = \"1gbit\"\nbuffer = \"10MB\"";
     let flow = "cc = \"fixed_rate\"\nrtt = \"40ms\"\nset = { rate = \"14.5MB/s\" }";
     let count = |key: &str| {
@@ -108,8 +115,8 @@ fn a_lost_burst_is_lost_whole() {
 
 #[test]
 fn writes_leave_at_their_times() {
-    // 10 packets at 0 s and 1 s, and a packet for the byte at 2.5 s: it arrives half an RTT and its transmission, of
-    // 1.2112 ms, later. The first write waits for the handshake, which the second does not.
+    // 10 packets at 0 s and 1 s, and a packet for the byte at 2.5 s: it arrives half an RTT and its transmission,
+    // of 1.2112 ms, later. The first write waits for the handshake, which the second does not.
     let link = "rate = \"10mbit\"\nbuffer = \"1MB\"";
     let flow =
         "cc = \"reno\"\nrtt = \"20ms\"\nwrites = \"0s 14480B, 1s 14480B, 2500ms 1B\"\nstart = \"500ms\"";
