@@ -3,6 +3,7 @@
 //! - [`Summary`] is the stable, versioned record; [`Summary::stable_json`] is the content of `summary.json`.
 //! - [`Series`] has the time series; [`Run::write_series_csv`] writes the content of its CSV files.
 //! - [`Repeat`] has means and confidence intervals over several seeds.
+//! - [`Record`] is a measurement of another program, which is shown beside runs.
 //! - [`jain`], [`shares`], [`convergence_s`] and [`max_min`] are the definitions of fairness.
 //! - [`observer`] has the types for live observation of a simulation.
 //!
@@ -28,6 +29,7 @@ mod fairness;
 mod json;
 mod metrics;
 pub mod observer;
+mod record;
 mod repeat;
 mod series;
 mod summary;
@@ -38,6 +40,7 @@ pub use csv_cell::csv_text;
 pub use fairness::{FAIR_JAIN, convergence_s, max_min, max_min_distance};
 pub use json::{DIGITS, round, to_json};
 pub use metrics::{jain, shares};
+pub use record::{RECORD_SCHEMA, Record, RecordFlow, RecordSeries};
 pub use repeat::{Estimate, Metric, REPEAT_SCHEMA, Repeat};
 pub use series::{FlowSeries, LinkSeries, Series};
 #[cfg(test)]
