@@ -11,6 +11,7 @@
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
 //! - [`algorithms`]: the algorithms with their parameters, as records.
 //! - [`wrap`]: text in lines of limited width.
+//! - [`beside`]: records of other programs, which are shown beside runs.
 //! - [`comparison`]: scenarios that are made from arguments instead of a file.
 //!
 //! This crate has no command, and no module computes a metric. The API follows the two programs and is not
@@ -21,6 +22,7 @@
 pub mod algorithms;
 pub mod args;
 pub mod batch;
+pub mod beside;
 pub mod comparison;
 mod escape;
 pub mod failure;

@@ -9,13 +9,17 @@ use clap::builder::{EnumValueParser, StringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fairpace_cli_core::args::{Global, Jobs, PathArgs, Trimmed, parse_target};
+use fairpace_cli_core::beside;
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
 use fairpace_cli_core::result_dir::ResultDir;
 use fairpace_experiment::evaluation::EvaluationArgs;
 use fairpace_experiment::quick::ALGORITHMS;
 use fairpace_kernel::Walk;
+use fairpace_results::Record;
 use fairpace_scenario::quantity::{Dimension, NotAQuantity, parse, parse_time};
 use fairpace_scenario::{Set, Target};
+
+use crate::import::ImportArgs;
 
 /// The configuration, unless `--config` names another one.
 const CONFIG_PATH: &str = "/etc/fairpace/fairpace.toml";
@@ -65,6 +69,12 @@ pub(crate) enum Command {
     /// or `cc = "./NAME.h"` in a scenario. It is compiled when it is used (needs clang), and nothing else has
     /// to be built.
     New(NewArgs),
+    /// Write a scenario or a record from the files of another tool: tc, Mahimahi, CSV, iperf3, flent.
+    ///
+    /// Links become scenarios, and results become records, which `sim`, `testbed` and `compare` show beside
+    /// their runs (--with). What cannot be translated is an error that names line and key; what differs
+    /// harmlessly is a warning.
+    Import(ImportArgs),
     /// Measure algorithms against criteria: how many cases pass in which flows are to be fair, fast and kind.
     ///
     /// The contained criteria follow RFC 9743: flows of one algorithm alone, beside others, on ordinary and
@@ -256,9 +266,19 @@ pub(crate) struct Changes {
     /// changed; a directory that holds other files is refused.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Show the record of another program beside the runs, in the report too; repeatable.
+    ///
+    /// `fairpace import iperf3` and `fairpace import flent` write records.
+    #[arg(long = "with", value_name = "RECORD")]
+    pub(crate) with: Vec<PathBuf>,
 }
 
 impl Changes {
+    /// The records of `--with`.
+    pub(crate) fn records(&self) -> Result<Vec<Record>, Failure> {
+        beside::read(&self.with)
+    }
+
     /// `--set` and `--seed`.
     pub(crate) fn all_sets(&self) -> Vec<Set> {
         let seed = self.seed.as_ref().map(|seed| Set::argument("--seed", "seed", seed));

@@ -2,6 +2,7 @@
 
 use fairpace_cli_core::args::Jobs;
 use fairpace_cli_core::batch::Batch;
+use fairpace_cli_core::beside;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host;
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &CompareArgs, call: Call<'_>) -> Result<(), Failure> {
     let sets = args.changes.all_sets();
     let comparison = Comparison { path: &args.path, target: args.on, sets: &sets };
     let scenarios = comparison.scenarios(&args.algorithms())?;
+    let records = args.changes.records()?;
     let dir = args.changes.out_dir()?;
     let compared = match args.on {
         Target::Simulator => simulated(&scenarios, args.jobs, &call)?,
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &CompareArgs, call: Call<'_>) -> Result<(), Failure> {
     if let Some(dir) = dir {
         let cases = done.iter().map(|(scenario, _)| Case::new(label(scenario), scenario, args.on)).collect();
         let runs: Vec<Run> = done.iter().map(|(_, run)| (*run).clone()).collect();
-        dir.write(store::several(&links(&scenarios), cases, &runs, "")?)?;
+        dir.write(store::several(&links(&scenarios), cases, &runs, "", &records)?)?;
     }
     if global.json {
         out.json(&done.iter().map(|(_, run)| &run.summary).collect::<Vec<_>>())?;
@@ -46,6 +48,7 @@ pub(crate) fn run(args: &CompareArgs, call: Call<'_>) -> Result<(), Failure> {
         let labels: Vec<String> = scenarios.iter().map(label).collect();
         let rows = runs.iter().zip(&labels).map(|(run, label)| run.as_ref().ok_or(label.as_str()));
         out.text(&summary::of_comparison(rows))?;
+        out.text(&beside::of_records(&records))?;
         let notes =
             done.iter().flat_map(|(scenario, run)| run.notes.iter().map(|note| (label(scenario), note)));
         for (label, note) in notes.chain(unchanged.iter().map(|(of, note)| (label(&scenarios[*of]), note))) {

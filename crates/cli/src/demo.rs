@@ -106,7 +106,7 @@ pub(crate) fn run(args: &DemoArgs, Call { global, signals, out }: Call<'_>) -> R
         }
     }
     let cases = done.iter().map(|(item, scenario)| case(item, scenario)).collect();
-    dir.write(store::several(TITLE, cases, &runs, WHY)?)?;
+    dir.write(store::several(TITLE, cases, &runs, WHY, &[])?)?;
     let report = args.out.join("report.html").display().to_string();
     if global.json {
         let runs = runs.iter().map(|run| &run.summary).collect();

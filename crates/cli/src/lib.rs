@@ -18,6 +18,7 @@ mod conform;
 mod demo;
 mod doctor;
 mod evaluate;
+mod import;
 mod kernel;
 mod new;
 mod repeat;
@@ -54,7 +55,18 @@ impl Program for Cli {
     const GROUPS: &'static [(&'static str, &'static [&'static str])] = &[
         (
             "Experiments",
-            &["demo", "compare", "sim", "testbed", "scenarios", "evaluate", "new", "algorithms", "conform"],
+            &[
+                "demo",
+                "compare",
+                "sim",
+                "testbed",
+                "scenarios",
+                "evaluate",
+                "new",
+                "import",
+                "algorithms",
+                "conform",
+            ],
         ),
         (
             "This machine",
@@ -79,6 +91,7 @@ impl Program for Cli {
                 args.criteria.iter().fold(named, |named, folder| named.criteria(folder))
             }
             Command::Algorithms(args) => named.names(&args.names),
+            Command::Import(args) => named.names(args.cc().map_or(&[], std::slice::from_ref)),
             Command::Load(args) => named.names(&args.names),
             Command::Enable(args) => named.names(&args.load.names),
             Command::Replace(args) => named.names(&args.load.names),
@@ -104,6 +117,7 @@ impl Program for Cli {
             Command::Evaluate(args) => evaluate::run(&args, Call::begin(global, out)?),
             Command::Conform(args) => conform::run(&args, Call::begin(global, out)?),
             Command::New(args) => new::run(&args, global, out),
+            Command::Import(args) => import::run(&args, global, out),
             Command::Load(args) => kernel::load(&args, Call::begin(global, out)?),
             Command::Unload(args) => kernel::unload(&args, Call::begin(global, out)?),
             Command::List => kernel::list(Call::begin(global, out)?),

@@ -1,6 +1,7 @@
 //! `fairpace sim --repeat N`: one scenario with several seeds, and confidence intervals of its metrics.
 
 use fairpace_cli_core::batch::Batch;
+use fairpace_cli_core::beside;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
 use fairpace_cli_core::progress::{Progress, expected_packets};
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &SimArgs, Call { global, signals, out }: Call<'_>) -> Re
     let runs = args.repeat.unwrap_or(1);
     let seeds = seeds(scenario.seed, runs)?;
     check_size(&scenario, runs)?;
+    let records = changes.records()?;
     let dir = changes.out_dir()?;
     let progress = Progress::new(vec![expected_packets(&scenario); seeds.len()], global.quiet);
     let batch = Batch { jobs: args.jobs, signals: &signals, progress: &progress };
@@ -68,12 +70,12 @@ pub(crate) fn run(args: &SimArgs, Call { global, signals, out }: Call<'_>) -> Re
     let is_alike = |s: &Summary| (&s.flows, &s.links) == (&first.summary.flows, &first.summary.links);
     let nothing_random = summaries.len() > 1 && summaries.iter().all(is_alike);
     if let Some(dir) = dir {
-        dir.write(store::repeated(&scenario, &repeat, summaries, &first)?)?;
+        dir.write(store::repeated(&scenario, &repeat, summaries, &first, &records)?)?;
     }
     if global.json {
         return out.json(&repeat);
     }
-    let mut text = page(&repeat, &first.summary);
+    let mut text = page(&repeat, &first.summary) + &beside::of_records(&records);
     if nothing_random {
         text.push_str(NOTHING_RANDOM);
     }

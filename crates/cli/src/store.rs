@@ -7,7 +7,7 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::to_json;
 use fairpace_cli_core::result_dir::Item;
 use fairpace_report::{Context, Published, RunContext};
-use fairpace_results::{Cost, Repeat, Run, SeriesTable, Summary};
+use fairpace_results::{Cost, Record, Repeat, Run, SeriesTable, Summary};
 use fairpace_scenario::{Scenario, Target};
 
 /// One of several runs: its label and its record.
@@ -26,7 +26,12 @@ impl<'a> Case<'a> {
 
 /// The files of one run: `summary.json`, `flows.csv`, `links.csv`, `backlog.csv`, `scenario.toml` and
 /// `report.html`.
-pub(crate) fn single<'a>(scenario: &Scenario, run: &'a Run, target: Target) -> Vec<Item<'a>> {
+pub(crate) fn single<'a>(
+    scenario: &Scenario,
+    run: &'a Run,
+    target: Target,
+    records: &[Record],
+) -> Vec<Item<'a>> {
     let context = Context {
         why: scenario.why.clone(),
         runs: vec![run_context(
@@ -34,6 +39,7 @@ pub(crate) fn single<'a>(scenario: &Scenario, run: &'a Run, target: Target) -> V
             "scenario.toml",
         )],
         phases: phases(),
+        beside: records.to_vec(),
         ..Context::default()
     };
     let mut items = files("", scenario, run);
@@ -51,6 +57,7 @@ pub(crate) fn several<'a>(
     cases: Vec<Case<'_>>,
     runs: &'a [Run],
     why: &str,
+    records: &[Record],
 ) -> Result<Vec<Item<'a>>, Failure> {
     let summaries: Vec<Summary> = runs.iter().map(|run| without_time(run.summary.clone())).collect();
     let mut items = vec![Item::new("summary.json", to_json(&summaries)?)];
@@ -61,7 +68,8 @@ pub(crate) fn several<'a>(
         items.extend(files(&format!("{dir}/"), case.scenario, run));
         contexts.push(run_context(case, &format!("{dir}/scenario.toml")));
     }
-    let context = Context { why: why.to_owned(), runs: contexts, phases: phases(), ..Context::default() };
+    let (why, beside) = (why.to_owned(), records.to_vec());
+    let context = Context { why, runs: contexts, phases: phases(), beside, ..Context::default() };
     items.push(Item::new("report.html", fairpace_report::html(title, runs, &context)));
     items.push(Item::new("headline.svg", fairpace_report::headline_svg(title, runs, &context)));
     Ok(items)
@@ -74,6 +82,7 @@ pub(crate) fn repeated<'a>(
     repeat: &'a Repeat,
     summaries: Vec<Summary>,
     first: &Run,
+    records: &[Record],
 ) -> Result<Vec<Item<'a>>, Failure> {
     let case = Case::new(format!("seed {}", first.summary.seed), scenario, Target::Simulator);
     let mut context = run_context(case, "scenario.toml");
@@ -83,6 +92,7 @@ pub(crate) fn repeated<'a>(
         runs: vec![context],
         phases: phases(),
         repeat: Some(repeat.clone()),
+        beside: records.to_vec(),
     };
     let summaries: Vec<Summary> = summaries.into_iter().map(without_time).collect();
     let report = fairpace_report::html(&scenario.title, std::slice::from_ref(first), &context);

@@ -6,7 +6,7 @@ use crate::panels::Axes;
 use crate::path::{line, rebin};
 use crate::plot::{Mark, Panel, Readout, Rule, figure, flow_class, percent};
 use crate::scale::{Scale, fixed, spread, tick_text};
-use crate::{Case, Study};
+use crate::{Case, Study, beside};
 use maud::{Markup, html};
 
 /// Largest number of flows for which a number for each flow fits beside the plot.
@@ -33,7 +33,7 @@ pub(crate) fn marks(study: &Study, case: &Case, scale: &Scale) -> Vec<Mark> {
         let (t_s, values) = rebin(t_s, values, bin_s(study));
         Mark { kind: "line", flow: Some(i), path: line(&t_s, &values, scale) }
     });
-    samples.chain(trends).collect()
+    samples.chain(trends).chain(beside::marks(study, scale, |of| &of.goodput_mbps)).collect()
 }
 
 pub(crate) fn rules(case: &Case) -> Vec<Rule> {
@@ -122,6 +122,13 @@ fn multiple(study: &Study, case: &Case, scale: Scale) -> Markup {
         text: fixed(Some(flow.goodput_mbps), 1),
         series: Vec::new(),
     });
+    let beside = beside::flows(study).into_iter().filter(|of| !of.flow.series.goodput_mbps.is_empty());
+    let readouts = readouts.chain(beside.map(|of| Readout {
+        text: fixed(of.flow.goodput_mbps, 1),
+        label: of.label,
+        flow: Some(of.index),
+        series: Vec::new(),
+    }));
     let panel = Panel {
         key: "goodput".into(),
         title: case.label.clone(),

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod beside;
 mod change;
 pub mod chart;
 mod colour;
@@ -34,7 +35,7 @@ mod tables;
 
 use std::sync::LazyLock;
 
-use fairpace_results::{Repeat, Run};
+use fairpace_results::{Record, Repeat, Run};
 
 /// Information beside the runs. Every field has a default that gives a readable report.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +46,8 @@ pub struct Context {
     pub runs: Vec<RunContext>,
     /// Names of the phases by index, as in the algorithms (`PROBE_BW_UP`).
     pub phases: Vec<String>,
+    /// Records of other programs, which are drawn beside each run.
+    pub beside: Vec<Record>,
     /// Statistics over several seeds, if the runs are one of them.
     pub repeat: Option<Repeat>,
 }

@@ -3,7 +3,7 @@
 use crate::panels::{Axes, lanes, panels};
 use crate::plot::{Panel, asset, figure, swatch};
 use crate::scale::{fixed, tick_text};
-use crate::{Case, Study, completions, data, headline, media, place, repeats, tables};
+use crate::{Case, Study, beside, completions, data, headline, media, place, repeats, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The head of a page that loads no file, which the browser enforces by the content security policy. `more`
@@ -48,6 +48,7 @@ pub(crate) fn html(study: &Study) -> String {
                     section #goodput { h2 { "Goodput over time" } (headline::section(study, &axes)) }
                     section #numbers {
                         h2 { "Numbers" } (tables::flows(study)) (tables::links(study)) (sources(study))
+                        (beside::sources(study))
                     }
                     (completions::section(study))
                     (media::section(study))
@@ -78,6 +79,7 @@ fn toolbar(study: &Study) -> Markup {
                         (swatch(Some(i))) (study.flow_name(i))
                     }
                 }
+                (beside::chips(study))
             }
             div.spans role="group" aria-label="Span of time shown" {
                 button type="button" data-span="all" { "All" }

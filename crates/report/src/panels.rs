@@ -3,7 +3,7 @@
 use crate::path::{area, line, mean, steps, stripes};
 use crate::plot::{Mark, Panel, Readout, Rule, caption, flow_class, x_axis};
 use crate::scale::{Axis, HEIGHT, Scale, WIDTH, text, tick_text};
-use crate::{Case, Study};
+use crate::{Case, Study, beside};
 use fairpace_results::{FlowSeries, FlowSummary};
 use maud::{Markup, html};
 
@@ -46,14 +46,21 @@ impl Axes {
         // Goodput exceeds the rate of the link only in the burst after a filled hole; this burst may leave
         // the plot.
         let goodput = if link_rate > 0.0 { link_rate } else { flows(|f| [&f.goodput_mbps, &[]]) };
+        let goodput = goodput.max(beside::largest(study, |of| &of.goodput_mbps));
         // A gain of 2.885 on a first estimate is far above the link: such spikes would flatten the rest.
         let rate = flows(|f| [&f.pacing_mbps, &f.bw_mbps]).min(1.5 * link_rate.max(1e-6));
         Axes {
             goodput: Axis::holding(goodput, 5),
-            rtt: Axis::holding(flows(|f| [&f.rtt_ms, &f.min_rtt_ms]), 5),
+            rtt: Axis::holding(
+                flows(|f| [&f.rtt_ms, &f.min_rtt_ms]).max(beside::largest(study, |of| &of.rtt_ms)),
+                5,
+            ),
             queue_delay: Axis::holding(queue_delay, 5),
             backlog: Axis::holding(backlog, 5),
-            window: Axis::holding(flows(|f| [&f.cwnd_pkts, &f.inflight_pkts]), 5),
+            window: Axis::holding(
+                flows(|f| [&f.cwnd_pkts, &f.inflight_pkts]).max(beside::largest(study, |of| &of.cwnd_pkts)),
+                5,
+            ),
             rate: Axis::holding(rate.max(link_rate), 5),
         }
     }
@@ -119,6 +126,7 @@ fn goodput(study: &Study, case: &Case, axes: &Axes) -> Panel {
             panel.rules.push(Rule { value, flow: Some(i), label: label.unwrap_or_default() });
         }
     }
+    beside::add(study, case, &mut panel, |of| &of.goodput_mbps);
     panel
 }
 
@@ -150,14 +158,18 @@ fn rtt(study: &Study, case: &Case, axes: &Axes) -> Panel {
     let note = "bold: path; thin: the algorithm's min_rtt".into();
     let panel = Panel { note, ..empty(study, "rtt", "Round-trip time", "ms", axes.rtt) };
     let mean = |summary: &FlowSummary| Some(summary.rtt_mean_ms.unwrap_or(f64::NAN));
-    pair(case, panel, (line, |of| &of.rtt_ms), (steps, |of| &of.min_rtt_ms), mean)
+    let mut panel = pair(case, panel, (line, |of| &of.rtt_ms), (steps, |of| &of.min_rtt_ms), mean);
+    beside::add(study, case, &mut panel, |of| &of.rtt_ms);
+    panel
 }
 
 fn window(study: &Study, case: &Case, axes: &Axes) -> Panel {
     let note = "bold: cwnd; thin: inflight".into();
     let panel = empty(study, "window", "Congestion window and inflight", "packets", axes.window);
     let (bold, thin): (Drawn, Drawn) = ((line, |of| &of.cwnd_pkts), (line, |of| &of.inflight_pkts));
-    pair(case, Panel { note, ..panel }, bold, thin, |_| None)
+    let mut panel = pair(case, Panel { note, ..panel }, bold, thin, |_| None);
+    beside::add(study, case, &mut panel, |of| &of.cwnd_pkts);
+    panel
 }
 
 fn rate(study: &Study, case: &Case, axes: &Axes) -> Panel {

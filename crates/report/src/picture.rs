@@ -5,7 +5,7 @@ use crate::panels::Axes;
 use crate::plot::{drawing, flow_class};
 use crate::scale::{HEIGHT, Scale, WIDTH, tick_text};
 use crate::svg::{self, number};
-use crate::{Case, Study};
+use crate::{Case, Study, beside};
 use maud::{Markup, html};
 
 /// Dimensions of the picture, in its units, which are about pixels in a README.
@@ -93,14 +93,16 @@ pub(crate) fn svg(study: &Study) -> String {
 
 /// The names of the flows with their lines. The numbers beside the plots have the same colours.
 fn key(study: &Study, width: usize) -> Markup {
-    let names: Vec<String> = (0..study.most_flows().min(6)).map(|i| clip(&study.flow_name(i), 16)).collect();
+    let own = (0..study.most_flows().min(6)).map(|i| (i, clip(&study.flow_name(i), 16)));
+    let records = beside::flows(study).into_iter().map(|of| (of.index, clip(&of.label, 16)));
+    let (indices, names): (Vec<usize>, Vec<String>) = own.chain(records).unzip();
     // Space for a line, a name with about seven units per letter, and a gap.
     let place =
         |count: usize| PLOT_X + names[..count].iter().map(|n| 44 + 7 * n.chars().count()).sum::<usize>();
     let fit = (0..names.len()).take_while(|i| place(i + 1) <= width).count();
     html! {
         @for (i, name) in names[..fit].iter().enumerate() {
-            path class={ "line " (flow_class(Some(i))) } d={ "M" (place(i)) ",48h18" } {}
+            path class={ "line " (flow_class(Some(indices[i]))) } d={ "M" (place(i)) ",48h18" } {}
             text.name x=(place(i) + 24) y="52" { (name) }
         }
     }

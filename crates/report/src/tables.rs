@@ -2,7 +2,7 @@
 
 use crate::plot::swatch;
 use crate::scale::{fixed, tick_text};
-use crate::{Case, Study, place};
+use crate::{Case, Study, beside, place};
 use fairpace_results::FlowSummary;
 use maud::{Markup, html};
 
@@ -34,6 +34,7 @@ pub(crate) fn flows(study: &Study) -> Markup {
                     }
                 }
                 @for case in runs { tbody { (flow_rows(case, published)) } }
+                (beside::rows(study, published))
             }
         }
     }

@@ -67,7 +67,8 @@ impl Record {
     /// # Errors
     /// What is wrong with the text, as a sentence that begins after the file's name.
     pub fn read(text: &str) -> Result<Self, String> {
-        let record: Record = serde_json::from_str(text).map_err(|error| format!("is not a record: {error}"))?;
+        let record: Record =
+            serde_json::from_str(text).map_err(|error| format!("is not a record: {error}"))?;
         if record.schema != RECORD_SCHEMA {
             return Err(format!("has the schema \"{}\", not \"{RECORD_SCHEMA}\"", record.schema));
         }

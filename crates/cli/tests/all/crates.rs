@@ -26,6 +26,7 @@ fn the_program_has_no_crate_of_the_papers() {
         "cli-core",
         "conform",
         "experiment",
+        "import",
         "kernel",
         "netem",
         "report",

@@ -248,6 +248,7 @@ pub(crate) fn demonstration() -> (Vec<Run>, Context) {
     });
     let context = Context {
         repeat: None,
+        beside: Vec::new(),
         why: "BBR gives the flow with the longer round-trip time most of the link. \
             BBQ bounds how long a flow probes, and both get a fair share."
             .into(),
