@@ -105,7 +105,8 @@ impl Draft<'_> {
             (None, Some((length, from))) => (*length, from.clone()),
             (None, None) => (DURATION, String::new()),
         };
-        let title: String = visible(&format!("{} of {name}", self.tool)).chars().take(MOST_TITLE).collect();
+        let title: String =
+            visible(&format!("{name}, imported from {}", self.tool)).chars().take(MOST_TITLE).collect();
         text += &Entry::text("title", title, "").line();
         text += &Entry::text("duration", show_time(length), from).line();
         for link in &self.links {

@@ -23,14 +23,14 @@ pub(crate) fn read(source: Source<'_>) -> Result<Value, Invalid> {
         let begin = (0..=at.min(end)).rev().find(|at| source.text.is_char_boundary(*at)).unwrap_or(0);
         let text = error.to_string();
         let what = text.split(" at line ").next().unwrap_or_default();
-        let is_truncated = error.is_eof();
-        let message = if is_truncated {
-            "the file ends early: it is truncated".to_owned()
-        } else {
-            format!("it is no JSON: {what}")
+        let (message, help) = match error.is_eof() {
+            true => ("the file ends early: it is truncated".to_owned(), "copy the file in full"),
+            false => (format!("it is no JSON: {what}"), "save the output of one run as it is"),
         };
-        let help = if is_truncated { "copy the file in full" } else { "save the output of one run as it is" };
-        source.refuse(&Part::new(begin..end.min(begin + 1), ""), message, help)
+        // the last name before the place: the key of the value, or a key of the object
+        let key = source.text[..begin].rsplit('"').nth(1).filter(|name| !name.contains([':', '\n']));
+        let part = Part::new(begin..end.min(begin + 1), key.unwrap_or_default());
+        source.refuse(&part, message, help)
     })?;
     if value.is_object() {
         Ok(value)

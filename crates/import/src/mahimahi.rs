@@ -24,6 +24,8 @@ struct Side {
     /// The share of packets that pass all stages of loss.
     passed: f64,
     loss: Option<Part>,
+    /// A stage of loss that packets pass before the link, if there is a link.
+    before: Option<Part>,
 }
 
 /// The stages of a command.
@@ -130,14 +132,12 @@ impl Shells<'_> {
             return Err(self.source.refuse(&part, message, "write a share, as 0.01 for 1 %"));
         };
         let side = &mut self.sides[index];
-        // the data of the uplink passes inner shells first, and that of the downlink outer ones
-        let is_before = if index == 0 { side.trace.is_some() } else { side.trace.is_none() };
-        side.passed *= 1.0 - share;
-        side.loss = Some(part.clone());
-        if is_before {
-            let message = "packets are lost behind the queue here, and in front of it by this command if it has an mm-link";
-            self.warnings.push(self.source.warning(&part, message));
+        // packets of the uplink pass inner shells first, and those of the downlink outer ones
+        if (index == 0) == side.trace.is_some() {
+            side.before = Some(part.clone());
         }
+        side.passed *= 1.0 - share;
+        side.loss = Some(part);
         Ok(rest)
     }
 
@@ -178,7 +178,7 @@ impl Shells<'_> {
             Some((name, value)) => (name, Some(value), behind),
             None => (word.text.as_str(), None, behind),
         };
-        let part = Part::new(word.span.clone(), name);
+        let mut part = Part::new(word.span.clone(), name);
         let side = usize::from(name.starts_with("--downlink"));
         match name {
             "--uplink-queue"
@@ -189,7 +189,10 @@ impl Shells<'_> {
             | "--downlink-log" => {
                 let (value, rest) = match (value, behind) {
                     (Some(value), _) => (value.to_owned(), rest),
-                    (None, [next, rest @ ..]) => (next.text.clone(), rest),
+                    (None, [next, rest @ ..]) => {
+                        part.span.end = next.span.end;
+                        (next.text.clone(), rest)
+                    }
                     (None, []) => {
                         return Err(self.source.refuse(
                             &part,
@@ -224,7 +227,13 @@ impl Shells<'_> {
         }
     }
 
-    fn scenario(self, options: &Options) -> Result<Imported<String>, Invalid> {
+    fn scenario(mut self, options: &Options) -> Result<Imported<String>, Invalid> {
+        for side in self.sides.iter().filter(|side| side.trace.is_some()) {
+            if let Some(part) = &side.before {
+                let message = "packets are lost behind the queue here, and in front of it by this command";
+                self.warnings.push(self.source.warning(part, message));
+            }
+        }
         let names = ["uplink", "downlink"];
         let data = usize::from(options.direction == Direction::Receive);
         let acks = 1 - data;

@@ -62,7 +62,9 @@ impl Source<'_> {
 
     /// The error that a part of the input cannot be translated.
     pub(crate) fn refuse(&self, part: &Part, message: impl Into<String>, help: impl Into<String>) -> Invalid {
-        let problem = Problem::of("import", "not-translated", &part.key, message, help);
+        let (key, message) = (&part.key, message.into());
+        let message = if key.is_empty() { message } else { format!("{key}: {message}") };
+        let problem = Problem::of("import", "not-translated", key, message, help);
         Invalid { problems: vec![problem.within(self.name, self.text, part.span.clone())] }
     }
 

@@ -12,6 +12,8 @@ use crate::{Imported, Options};
 
 /// RTT of the flow: the default of `fairpace compare`.
 const RTT: Duration = Duration::from_millis(40);
+/// Nanoseconds in a millisecond.
+const MS: u64 = 1_000_000;
 /// Words that name a column of times, and a column of rates.
 const TIME_WORDS: [&str; 7] = ["time", "t", "timestamp", "at", "elapsed", "seconds", "ms"];
 const RATE_WORDS: [&str; 8] =
@@ -239,7 +241,10 @@ fn scenario(
     link.push(Entry::text("buffer", buffer, from));
     let from = if options.rtt.is_some() { "--rtt" } else { "the table has no RTT" };
     let flow = vec![Entry::text("rtt", show_time(rtt), from)];
-    let length = Duration::from_nanos(span.saturating_add(row_ns));
+    let length_ns = span.saturating_add(row_ns);
+    // a mean of rows may have any number of decimals
+    let length_ns = if length_ns > MS { length_ns - length_ns % MS } else { length_ns };
+    let length = Duration::from_nanos(length_ns);
     let duration = Some((length, format!("to line {}, and as long as a row", last.line)));
     let assumptions = vec![format!("Each rate of \"{}\" holds from its time to the next row.", rate.name)];
     Draft { source, tool: "csv", assumptions, warnings, duration, links: vec![link], flow }.finish(options)

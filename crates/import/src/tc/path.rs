@@ -4,7 +4,7 @@
 use fairpace_scenario::quantity::{Dimension, show, show_time};
 use fairpace_scenario::{Invalid, ns};
 
-use super::netem::{Delay, Loss, Netem};
+use super::netem::{Delay, LIMIT, Loss, Netem};
 use super::params::Given;
 use super::queue::{PACKET_BYTES, Queue, Tbf};
 use super::{Kind, Qdisc, Side};
@@ -155,6 +155,7 @@ impl<'a> Path<'a> {
                 value = format!("{free}pkts");
                 let limit = netem.limit.value;
                 from = match limit - free {
+                    0 if limit == LIMIT => format!("line {}: the default of netem", self.line(netem)),
                     0 => self.source.quote(&netem.limit.part),
                     delayed => {
                         format!(

@@ -30,7 +30,7 @@ pub(crate) fn commands(source: &Source<'_>) -> Result<Vec<Vec<Word>>, Invalid> {
     for line in joined.split_inclusive('\n') {
         let span = start..start + line.trim_end().len();
         start += line.len();
-        let words = words(line, span.start).ok_or_else(|| {
+        let words = words(line.trim_end(), span.start).ok_or_else(|| {
             source.refuse(&Part::new(span, "quotes"), "a quote is not closed", "close it on the same line")
         })?;
         commands.extend(words.split(is_separator).filter(|words| !words.is_empty()).map(<[Word]>::to_vec));
@@ -47,24 +47,47 @@ fn words(line: &str, start: usize) -> Option<Vec<Word>> {
     let mut words = Vec::new();
     let mut from = 0;
     for text in shlex::split(line)? {
-        // a word with quotes or escapes is found by neither: its place is the rest of the line
-        let span = match line[from..].find(&text) {
-            Some(at) => from + at..from + at + text.len(),
-            None => from..line.trim_end().len().max(from),
-        };
-        if line[span.clone()] == text {
-            from = span.end;
-        }
-        let span = start + span.start..start + span.end;
+        let at = from + line[from..].find(|c| !is_blank(c)).unwrap_or(0);
+        let end = at + length(&line[at..]);
+        from = end;
+        let span = start + at..start + end;
         match text.strip_suffix(';').filter(|before| !before.is_empty()) {
             Some(before) => {
-                words.push(Word { text: before.to_owned(), span: span.clone() });
+                words.push(Word {
+                    text: before.to_owned(),
+                    span: span.start..span.end.saturating_sub(1).max(span.start),
+                });
                 words.push(Word { text: ";".to_owned(), span });
             }
             None => words.push(Word { text, span }),
         }
     }
     Some(words)
+}
+
+/// Whether a character separates words.
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n')
+}
+
+/// Bytes of the first word, with its quotes.
+fn length(text: &str) -> usize {
+    let (mut quote, mut is_escaped) = (None, false);
+    let is_end = |c: char| {
+        if is_escaped {
+            is_escaped = false;
+        } else if c == '\\' && quote != Some('\'') {
+            is_escaped = true;
+        } else if quote == Some(c) {
+            quote = None;
+        } else if quote.is_none() && matches!(c, '"' | '\'') {
+            quote = Some(c);
+        } else {
+            return quote.is_none() && is_blank(c);
+        }
+        false
+    };
+    text.find(is_end).unwrap_or(text.len())
 }
 
 #[cfg(test)]
