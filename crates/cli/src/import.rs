@@ -216,8 +216,11 @@ fn record(
 }
 
 fn of_warnings(warnings: &[Warning]) -> Vec<WarningReport<'_>> {
-    let report = |Warning { line, key, message }| WarningReport { line: *line, key, message };
-    warnings.iter().map(report).collect()
+    let mut reports = Vec::new();
+    for Warning { line, key, message } in warnings {
+        reports.push(WarningReport { line: *line, key, message });
+    }
+    reports
 }
 
 /// Reads an input; returns its name and content. `may_be_text` says whether the argument may be the text

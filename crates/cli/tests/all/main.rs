@@ -7,6 +7,7 @@ mod conform;
 mod crates;
 mod evaluate;
 mod headers;
+mod import;
 mod lifecycle;
 mod pages;
 mod places;

@@ -3,6 +3,7 @@
 use crate::support::{Shape, demonstration, run};
 use fairpace_report::{Context, headline_svg, html};
 use fairpace_results::{Completions, FlowSummary, MediaSummary, Repeat, Run};
+use fairpace_results::{RECORD_SCHEMA, Record, RecordFlow, RecordSeries};
 use fairpace_test_support::announce;
 use proptest::prelude::*;
 use scraper::{Html, Selector};
@@ -102,6 +103,43 @@ fn several_seeds_are_shown_with_their_intervals() {
     let cell: String = select(&document, "#seeds td.estimate")[0].text().collect();
     assert_eq!(cell.split_whitespace().collect::<Vec<_>>(), ["7.00", "\u{b1}", "2.48"]);
     assert!(select(&parse(&html("One", &runs[..1], &Context::default())), "#seeds").is_empty());
+}
+
+#[test]
+fn a_record_is_drawn_beside_the_flows_of_each_run() {
+    let series = RecordSeries {
+        t_s: vec![1.0, 2.0, 3.0],
+        goodput_mbps: vec![10.0, 20.0, 30.0],
+        cwnd_pkts: vec![10.0, 11.0, 12.0],
+        ..RecordSeries::default()
+    };
+    let flow =
+        RecordFlow { name: "stream 1".into(), goodput_mbps: Some(20.0), series, ..RecordFlow::default() };
+    let record = Record {
+        schema: RECORD_SCHEMA.into(),
+        name: "<lab>".into(),
+        tool: "iperf 3.16".into(),
+        source: "lab.json".into(),
+        flows: vec![flow],
+        notes: vec!["a remark".into()],
+    };
+    let context = Context { beside: vec![record], ..Context::default() };
+    let runs = [of_flows(2, 600.0), of_flows(2, 600.0)];
+    let text = html("Beside", &runs, &context);
+    let document = parse(&text);
+    // goodput is in the headline and in a panel, RTT was not measured
+    for (panel, drawn) in [("goodput", 4), ("window", 2), ("rtt", 0), ("rate", 0)] {
+        let paths = select(&document, &format!("[data-panel=\"{panel}\"] path.line.c2.d1[d]"));
+        let in_plots = paths.iter().filter(|path| path.value().attr("data-flow") == Some("10")).count();
+        assert_eq!(in_plots, drawn, "{panel}");
+        assert_eq!(text.matches("&lt;lab&gt; <b>").count(), 6);
+    }
+    let rows = select(&document, "#numbers table:first-of-type tbody");
+    let last: String = rows.iter().nth(2).unwrap().text().collect();
+    assert!(last.contains("<lab>") && last.contains("20.0"), "{last}");
+    assert!(text.contains("measured by iperf 3.16") && text.contains("a remark"));
+    let picture = headline_svg("Beside", &runs, &context);
+    assert!(picture.contains("&lt;lab&gt;"), "the key of the picture names the record");
 }
 
 #[test]
