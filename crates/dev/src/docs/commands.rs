@@ -31,11 +31,17 @@ fn page(command: Command, introduction: &str) -> String {
     let mut command = command.term_width(WIDTH);
     command.build();
     let name = command.get_name().to_owned();
-    section(&mut page, &name, &mut command);
-    for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help") {
-        section(&mut page, &format!("{name} {}", sub.get_name()), sub);
-    }
+    sections(&mut page, &name, &mut command);
     page
+}
+
+/// Adds the section of a command, and of all commands below it.
+fn sections(page: &mut String, title: &str, command: &mut Command) {
+    section(page, title, command);
+    for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help") {
+        let title = format!("{title} {}", sub.get_name());
+        sections(page, &title, sub);
+    }
 }
 
 fn section(page: &mut String, title: &str, command: &mut Command) {
