@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use fairpace_results::{RECORD_SCHEMA, Record, RecordFlow, RecordSeries};
+use fairpace_results::{RECORD_SCHEMA, Record, RecordFlow, RecordSeries, round};
 use fairpace_scenario::{Invalid, Problem};
 
 use crate::Imported;
@@ -83,7 +83,7 @@ pub(crate) fn import(source: Source<'_>, record_name: &str) -> Result<Imported<R
 fn times(x_values: &Node<'_>) -> Result<Vec<f64>, Invalid> {
     let mut t_s: Vec<f64> = Vec::new();
     for item in x_values.items() {
-        let time = item.number()?;
+        let time = round(item.number()?);
         if let Some(last) = t_s.last().filter(|last| **last >= time) {
             let message = format!("the time {time} s follows {last} s");
             return Err(item.refuse(message, "times must grow"));

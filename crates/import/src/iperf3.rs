@@ -3,7 +3,7 @@
 //! A sender reports goodput as bytes that the application wrote, cwnd in bytes and RTT in microseconds; a
 //! receiver reports the bytes that arrived, and nothing else.
 
-use fairpace_results::{RECORD_SCHEMA, Record, RecordFlow, RecordSeries};
+use fairpace_results::{RECORD_SCHEMA, Record, RecordFlow, RecordSeries, round};
 use fairpace_scenario::Invalid;
 
 use crate::Imported;
@@ -58,8 +58,7 @@ fn kind(start: &Node<'_>, warnings: &mut Vec<Warning>) -> Result<(), Invalid> {
         return Err(test.needed("bidir")?.refuse("two directions in one record cannot be translated", help));
     }
     if test.is_set("reverse") {
-        let message = "with -R this end receives: the record has the goodput that arrived, without RTT, cwnd and \
-                       retransmissions";
+        let message = "with -R this end receives: the record has no series of RTT, cwnd and retransmissions";
         warnings.push(test.needed("reverse")?.warning(message));
     }
     Ok(())
@@ -140,7 +139,7 @@ fn point(part: &Node<'_>, mss: f64, stream: &mut Stream) -> Result<(), Invalid> 
     }
     stream.end_s = end_s;
     let RecordSeries { t_s, goodput_mbps, rtt_ms, cwnd_pkts, retransmits } = &mut stream.flow.series;
-    t_s.push(end_s);
+    t_s.push(round(end_s));
     let value = |number: Option<f64>, scale: f64| number.map_or(f32::NAN, |number| (number * scale) as f32);
     goodput_mbps.push(value(Some(part.needed("bits_per_second")?.number()?), 1e-6));
     rtt_ms.push(value(part.number_at("rtt")?, 1e-3));

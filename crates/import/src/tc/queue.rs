@@ -3,7 +3,7 @@
 use fairpace_scenario::Invalid;
 
 use super::params::{Given, Params, named};
-use super::units::{probability, rate, size, time, whole};
+use super::units::{packets, probability, rate, size, time, whole};
 use super::words::Word;
 use crate::draft::Entry;
 use crate::source::Part;
@@ -146,7 +146,7 @@ impl Queue {
     }
 
     fn limit_pkts(&mut self, params: &mut Params<'_>, key: &Word) -> Result<(), Invalid> {
-        let Given { value, part } = params.value(key, whole)?;
+        let Given { value, part } = params.value(key, packets)?;
         self.buffer = Given { value: format!("{value}pkts"), part };
         Ok(())
     }

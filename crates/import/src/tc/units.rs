@@ -117,6 +117,11 @@ pub(crate) fn whole(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A number of packets, which `tc qdisc show` writes as `1000p`.
+pub(crate) fn packets(text: &str) -> Result<u64, String> {
+    whole(text.strip_suffix('p').unwrap_or(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +148,7 @@ mod tests {
             assert!(time(text).is_err(), "{text}");
         }
         assert!(size("1kib").is_err() && share("101%").is_err() && share("1ppm").is_err());
+        assert!(packets("1000p") == Ok(1_000) && packets("p").is_err());
         assert!(whole("1.5").is_err() && whole("-1").is_err() && probability("2").is_err());
     }
 }
