@@ -197,8 +197,14 @@ CC_INLINE void bbr3_save_cwnd(struct bbr3 *s, u32 cwnd_pkts)
 		s->prior_cwnd_pkts = cc_max_u32(s->prior_cwnd_pkts, cwnd_pkts);
 }
 
+/*
+ * The last samples of a probe that this interrupts are application-limited, and then no cycle ends. With
+ * probe_rtt_ends_cycle the cycle ends here: a probe has begun since the cycle before.
+ */
 CC_INLINE void bbr3_start_probe_rtt(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
+	if (s->p.probe_rtt_ends_cycle && bbr3_in_probe_bw(s) && s->ack_phase != BBR3_ACKS_INIT)
+		bbr3_advance_max_bw(s);
 	bbr3_become(s, BBR3_PROBE_RTT);
 	bbr3_save_cwnd(s, d->cwnd_pkts);
 	s->probe_rtt_done_us = 0;

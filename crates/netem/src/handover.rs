@@ -2,6 +2,7 @@
 
 use fairpace_scenario::{Handover, Scenario, ns};
 
+use crate::cellular;
 use crate::purpose::Purpose;
 use crate::time::{MS, Nanos};
 
@@ -16,13 +17,14 @@ struct Drawn {
     delays: Steps<Nanos>,
 }
 
-/// Returns the rates of the link with the index `link` after each change: those of `rate_at`, or of its
-/// handovers.
+/// Returns the rates of the link with the index `link` after each change: those of `rate_at`, of its
+/// handovers, or of a cellular link.
 pub fn rate_steps(scenario: &Scenario, link: usize) -> Vec<(Nanos, u64)> {
     let settings = &scenario.links[link];
-    match settings.handover {
-        Some(_) => drawn(scenario, link).rates_bps,
-        None => settings.rate_at.iter().map(|(at, rate)| (ns(*at), *rate)).collect(),
+    match (settings.handover, settings.cellular) {
+        (Some(_), _) => drawn(scenario, link).rates_bps,
+        (None, Some(of)) => cellular::rate_steps(scenario, link, of),
+        (None, None) => settings.rate_at.iter().map(|(at, rate)| (ns(*at), *rate)).collect(),
     }
 }
 

@@ -26,6 +26,7 @@
 pub mod aqm;
 pub mod build;
 
+mod cellular;
 mod elements;
 mod fairness;
 mod handover;

@@ -29,6 +29,10 @@ pub enum Purpose {
     Handovers = 11,
     /// Loss of a flow's bursts.
     BurstLoss = 12,
+    /// Rates of a cellular link.
+    CellularRates = 20,
+    /// Outages of a cellular link.
+    CellularOutages = 21,
 }
 
 impl Purpose {

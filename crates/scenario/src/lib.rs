@@ -39,6 +39,7 @@ pub mod quantity;
 
 mod built_in;
 mod cc;
+mod cellular;
 mod check;
 mod drops;
 mod excerpt;
@@ -70,6 +71,7 @@ mod visible;
 use std::path::Path;
 
 pub use cc::{Cc, CcError, Ours};
+pub use cellular::Cellular;
 pub use drops::{Dropped, Drops, MOST_NUMBER, NotDrops, PacketKind};
 pub use files::{OPPORTUNITY_BYTES, Sizes, TimeTable, Trace};
 pub use flow::{Flow, View};

@@ -1,5 +1,6 @@
 //! A link: its rate, its buffer, and the impairments in front of its queue and behind it.
 
+use crate::cellular::Cellular;
 use crate::fault::Complaint;
 use crate::field::words;
 use crate::files::{TimeTable, Trace};
@@ -44,6 +45,8 @@ pub struct Link {
     pub handover: Option<Handover>,
     /// What an outage does to packets.
     pub outages: Outages,
+    /// The rate of a cellular link.
+    pub cellular: Option<Cellular>,
 }
 
 /// What an outage of a link, a rate of 0, does to packets.
@@ -78,6 +81,7 @@ impl Link {
             loss_at: TimeTable::default(),
             handover: None,
             outages: Outages::Hold,
+            cellular: None,
         }
     }
 
@@ -175,7 +179,14 @@ pub(crate) const LOSS_AT_KEYS: &[Row<Link>] = &[
         ]),
 ];
 
-within!(Link { queue: Queue, policer: Option<Policer>, loss: Loss, line: Line, handover: Option<Handover> });
+within!(Link {
+    queue: Queue,
+    policer: Option<Policer>,
+    loss: Loss,
+    line: Line,
+    handover: Option<Handover>,
+    cellular: Option<Cellular>,
+});
 
 /// Access to the rate. With a trace, the rate is the trace's mean and not written.
 const OWN_RATE: Access<Link> = Access {

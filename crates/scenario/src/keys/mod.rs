@@ -17,7 +17,7 @@ use crate::link::Link;
 use crate::row::{Lens, Row, Within};
 use crate::scenario::Scenario;
 use crate::value::Value;
-use crate::{flow, handover, hosts, impairments, link, queue, scenario, traffic};
+use crate::{cellular, flow, handover, hosts, impairments, link, queue, scenario, traffic};
 
 /// The rows of a struct within `P`, as rows of `P`.
 fn rows<P: 'static, S: Within<P>>(rows: &'static [Row<S>]) -> impl Iterator<Item = &'static dyn Lens<P>> {
@@ -39,6 +39,7 @@ pub(crate) fn of_link() -> impl Iterator<Item = &'static dyn Lens<Link>> {
         .chain(rows(link::LOSS_AT_KEYS))
         .chain(rows(impairments::LINE_KEYS))
         .chain(rows(handover::KEYS))
+        .chain(rows(cellular::KEYS))
 }
 
 /// The rows of `[[flow]]`.

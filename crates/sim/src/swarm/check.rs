@@ -243,6 +243,7 @@ fn must_deliver(scenario: &Scenario, flow: &Flow, route: &Route, ledger: &Ledger
             && link.loss_at.rows.is_empty()
             && link.policer.is_none()
             && link.handover.is_none()
+            && link.cellular.is_none()
             && buffer_bytes(link, packet_bytes) >= 10.0 * packet_bytes
     };
     // Linux's RED goes on to mark above its maximum, where it drops every packet that is not ECN-capable,

@@ -88,7 +88,11 @@ pub(crate) struct Ledger {
 /// Returns the transmission time of a byte on a wire of one rate; 0 with a token bucket; `None`: the time is
 /// not constant.
 pub(crate) fn byte_ns(link: &Link) -> Option<f64> {
-    match (&link.trace, link.burst_bytes, link.rate_at.is_empty() && link.handover.is_none()) {
+    match (
+        &link.trace,
+        link.burst_bytes,
+        link.rate_at.is_empty() && link.handover.is_none() && link.cellular.is_none(),
+    ) {
         (None, Some(_), _) => Some(0.0),
         (None, None, true) => Some(8e9 / link.rate_bps as f64),
         _ => None,

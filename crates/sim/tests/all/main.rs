@@ -24,6 +24,7 @@ mod pathologies_cubic;
 mod pathologies_loss;
 mod pathologies_paths;
 mod paths;
+mod probe_rtt;
 mod radio;
 mod reports;
 mod running;
