@@ -198,13 +198,14 @@ CC_INLINE void bbr3_save_cwnd(struct bbr3 *s, u32 cwnd_pkts)
 }
 
 /*
- * The last samples of a probe that this interrupts are application-limited, and then no cycle ends. With
- * probe_rtt_ends_cycle the cycle ends here: a probe has begun since the cycle before.
+ * The last samples of a probe that this interrupts are application-limited, and then no cycle ends. If that has
+ * happened since the last PROBE_RTT, it happens again: with probe_rtt_ends_cycle the cycle ends here.
  */
 CC_INLINE void bbr3_start_probe_rtt(struct bbr3 *s, const struct cc_view *v, const struct cc_decision *d)
 {
-	if (s->p.probe_rtt_ends_cycle && bbr3_in_probe_bw(s) && s->ack_phase != BBR3_ACKS_INIT)
+	if (s->p.probe_rtt_ends_cycle && bbr3_in_probe_bw(s) && !s->cycle_ended && !v->is_app_limited)
 		bbr3_advance_max_bw(s);
+	s->cycle_ended = false;
 	bbr3_become(s, BBR3_PROBE_RTT);
 	bbr3_save_cwnd(s, d->cwnd_pkts);
 	s->probe_rtt_done_us = 0;
@@ -329,8 +330,10 @@ CC_INLINE bool bbr3_update_ack_phase(struct bbr3 *s, const struct cc_view *v)
 		return false;
 	s->probe_samples = false;
 	s->ack_phase = BBR3_ACKS_INIT;
-	if (bbr3_in_probe_bw(s) && !v->is_app_limited)
+	if (bbr3_in_probe_bw(s) && !v->is_app_limited) {
 		bbr3_advance_max_bw(s);
+		s->cycle_ended = true;
+	}
 	if (!bbr3_is_waiting(s) || !s->stopped_risky_probe || s->prev_probe_too_high)
 		return false;
 	bbr3_start_refill(s, v, 0);

@@ -132,8 +132,8 @@
 	  "cwnd in PROBE_RTT as a multiple of the BDP",                                                                \
 	  "0.5 drains a queue of half a BDP per flow; above 1 drains nothing")                                         \
 	P(probe_rtt_ends_cycle, 0, 0, 1, CC_UNIT_BOOL,                                                                 \
-	  "PROBE_RTT that interrupts a probe for bandwidth ends its cycle: max_bw drops the cycle before",              \
-	  "off in Linux and in the draft, where max_bw may never age while the RTT is above 0.3 s "                    \
+	  "PROBE_RTT ends the cycle of max_bw, if no cycle has ended since the last PROBE_RTT",                        \
+	  "off in Linux and in the draft, where PROBE_RTT stops each probe if the RTT is long "                        \
 	  "(docs/notes/probe-rtt-and-max-bw.md)")                                                                      \
 	P(pacing_margin, CC_PERCENT(1), 0, CC_PERCENT(50), CC_UNIT_PPM, "the pacing rate is this far below gain * bw", \
 	  "1 %: queues drain over time although bw is a maximum; with half, bw would collapse")                        \
@@ -296,7 +296,9 @@ struct bbr3 {
 	u8 probe_rtt_round_done;
 	u8 idle_restart; /* sending resumed after an idle period, in which min_rtt has aged */
 	u8 has_seen_rtt;
-	u8 undo_saved; /* for undo_to_state */
+	u8 undo_saved;	/* for undo_to_state */
+	u8 cycle_ended; /* since the last PROBE_RTT, for probe_rtt_ends_cycle */
+	u8 reserved[7]; /* no holes: parity compares bytes */
 };
 
 CC_INLINE u32 bbr3_max_bw(const struct bbr3 *s) { return cc_max_u32(s->bw_bins[0], s->bw_bins[1]); }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::support::{GOOD, good, read, read_with};
 use fairpace_scenario::{
-    Burst, BurstLength, Cc, Codel, Distribution, DualPi2, Ecn, FqCodel, Handover, JitterShape, Limit, Line,
-    Link, Media, Pie, Queue, Receiving, Red, RedRules, Scenario, Sending, Sizes, Target, Window, Writes,
-    keys, load, parse,
+    Burst, BurstLength, Cc, Cellular, Codel, Distribution, DualPi2, Ecn, FqCodel, Handover, JitterShape,
+    Limit, Line, Link, Media, Pie, Queue, Receiving, Red, RedRules, Scenario, Sending, Sizes, Target, Window,
+    Writes, keys, load, parse,
 };
 
 /// Nanoseconds in a millisecond.
@@ -66,6 +66,13 @@ fn links_have_nodes_lines_and_queues_of_every_kind() {
     let handover = Handover { every: ms(15_000), rate_bps: Some(500_000), delay: ms(12), outage: ms(100) };
     assert_eq!(links[2].handover, Some(handover));
     assert_eq!(links[4].line, Line { wifi_jitter: Some(ms(7)), ..Line::default() });
+    let cellular = Cellular {
+        spread_ppb: 850_000_000,
+        memory: ms(1_500),
+        outage: Some(ms(600)),
+        outage_every: Some(ms(10_000)),
+    };
+    assert_eq!(links[4].cellular, Some(cellular));
     let dual = DualPi2 {
         target_ns: 10 * MS,
         update_ns: Some(20 * MS),

@@ -4,7 +4,7 @@ use crate::key_errors::check;
 use crate::support::problem;
 
 #[test]
-fn of_wifi_and_handovers() {
+fn of_wifi_handovers_and_cellular_links() {
     check(
         "buffer = \"2MB\"",
         &[
@@ -48,6 +48,30 @@ fn of_wifi_and_handovers() {
                 "buffer = \"2MB\"\nhandover_every = \"1s\"\nhandover_delay = \"1ms\"\nrate_at = \"1s 1mbit\"",
                 "impossible",
                 "`handover_every` and `rate_at` exclude each other",
+                "leave out",
+            ),
+            (
+                "buffer = \"2MB\"\ncellular_spread = \"400%\"",
+                "out-of-range",
+                "`cellular_spread` is 400%; it must be at most 300%",
+                "1% to 300%",
+            ),
+            (
+                "buffer = \"2MB\"\ncellular_memory = \"2s\"",
+                "missing-key",
+                "`cellular_memory` has no effect without `cellular_spread`",
+                "cellular_spread = \"85%\"",
+            ),
+            (
+                "buffer = \"2MB\"\ncellular_spread = \"85%\"\ncellular_outage = \"1s\"",
+                "missing-key",
+                "`cellular_outage` has no effect without `cellular_outage_every`",
+                "cellular_outage_every = \"10s\"",
+            ),
+            (
+                "buffer = \"2MB\"\ncellular_spread = \"85%\"\nrate_at = \"1s 1mbit\"",
+                "impossible",
+                "`cellular_spread` and `rate_at` exclude each other",
                 "leave out",
             ),
         ],

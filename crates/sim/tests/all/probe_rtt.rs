@@ -84,7 +84,9 @@ fn a_cycle_that_probe_rtt_ends_mends_it() {
     let ends_cycle = |cc| with(flow(cc, 40, 0), "probe_rtt_ends_cycle", "on");
     for (cc, fall) in [("bbr3", 4), ("bbr3", 10), ("bbr3_draft", 4), ("bbr3_draft", 10), ("bbr2", 10)] {
         let r = after_a_fall(ends_cycle(cc), fall * 4_000, 4_000);
-        assert!(queue_ms(&r) < 300.0, "{cc}, fall by {fall}: {} ms", queue_ms(&r));
+        // after a fall to a tenth the queue still drains in the first minute
+        let most_ms = if fall == 4 { 20.0 } else { 500.0 };
+        assert!(queue_ms(&r) < most_ms, "{cc}, fall by {fall}: {} ms", queue_ms(&r));
         assert!(last(&r.series.flows[0].bw_mbps) < 4.0, "{cc}, fall by {fall}");
         let part = r.summary.flows[0].goodput_mbps / (4.0 * EFFICIENCY);
         assert!(part > 0.95, "{cc}, fall by {fall}: {part}");

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fairpace_scenario::quantity::PACKET_BYTES;
 use fairpace_scenario::{
-    Burst, BurstLength, Codel, DualPi2, FqCodel, Handover, Limit, Line, Link, Loss, Pie, Policer, Queue, Red,
-    RedRules, Trace, WHOLE_PPB,
+    Burst, BurstLength, Cellular, Codel, DualPi2, FqCodel, Handover, Limit, Line, Link, Loss, Pie, Policer,
+    Queue, Red, RedRules, Trace, WHOLE_PPB,
 };
 
 use super::{Draw, Feature, PACKET_BITS};
@@ -43,6 +43,25 @@ impl Draw {
             Vec::new()
         };
         Link { rate_at, ..plain }
+    }
+
+    /// Makes a link of a constant rate cellular, in one scenario of 24. This is drawn last, so that it changes
+    /// no other draw of a seed.
+    pub(super) fn cellular(&mut self, links: &mut [Link]) {
+        if self.random.below(24) > 0 {
+            return;
+        }
+        let varies =
+            |link: &Link| link.trace.is_some() || link.handover.is_some() || !link.rate_at.is_empty();
+        let Some(link) = links.iter_mut().find(|link| !varies(link) && link.burst_bytes.is_none()) else {
+            return;
+        };
+        let spread_ppb = self.magnitude((10_000_000, 3_000_000_000));
+        let memory = self.time_us((10_000, 10_000_000));
+        let has_outages = self.flip();
+        let mut outage = || has_outages.then(|| self.time_us((100_000, 2_000_000)));
+        let (outage, outage_every) = (outage(), outage());
+        link.cellular = Some(Cellular { spread_ppb, memory, outage, outage_every });
     }
 
     /// Draws handovers at which at least the rate may change.

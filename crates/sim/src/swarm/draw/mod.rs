@@ -153,6 +153,7 @@ pub fn scenario(seed: u64) -> Result<Scenario, Invalid> {
     let (from, to) = draw.window();
     let interval = draw.duration / draw.between(3, 60) as u32;
     draw.later(&mut links, &mut flows);
+    draw.cellular(&mut links);
     Scenario {
         title: format!("swarm {seed}"),
         why: String::new(),
