@@ -50,10 +50,10 @@ pub(crate) fn import(source: Source<'_>, record_name: &str) -> Result<Imported<R
     let value = read(source)?;
     let root = Node::root(source, &value);
     let mut warnings = Vec::new();
-    if let Some(version) = root.get("version") {
-        if version.number()? > NEWEST {
-            warnings.push(version.warning(format!("the format is newer than the known format {NEWEST}")));
-        }
+    if let Some(version) = root.get("version")
+        && version.number()? > NEWEST
+    {
+        warnings.push(version.warning(format!("the format is newer than the known format {NEWEST}")));
     }
     let t_s = times(&root.needed("x_values")?)?;
     let results = root.needed("results")?;

@@ -180,7 +180,7 @@ fn chances(
     let mut values = vec![None; names.len()];
     let (mut at, mut last) = (0, key);
     loop {
-        if let Some(name) = params.take_if(|text| names.iter().any(|name| *name == text)) {
+        if let Some(name) = params.take_if(|text| names.contains(&text)) {
             at = names.iter().position(|of| *of == name.text).unwrap_or(at);
         }
         let Some(word) = params.number() else { break };
