@@ -135,7 +135,7 @@ fn a_record_is_drawn_beside_the_flows_of_each_run() {
         assert_eq!(text.matches("&lt;lab&gt; <b>").count(), 6);
     }
     let rows = select(&document, "#numbers table:first-of-type tbody");
-    let last: String = rows.iter().nth(2).unwrap().text().collect();
+    let last: String = rows[2].text().collect();
     assert!(last.contains("<lab>") && last.contains("20.0"), "{last}");
     assert!(text.contains("measured by iperf 3.16") && text.contains("a remark"));
     let picture = headline_svg("Beside", &runs, &context);
