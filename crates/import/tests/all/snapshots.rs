@@ -70,8 +70,8 @@ fn check<T>(
     }
 }
 
-fn scenario(text: &String) -> String {
-    text.clone()
+fn scenario(text: &str) -> String {
+    text.to_owned()
 }
 
 fn record(record: &Record) -> String {
