@@ -48,8 +48,8 @@ fn after_a_fall_of_the_rate_max_bw_never_ages_and_min_rtt_follows_the_queue() {
     assert!(queue_ms(&after_a_fall(flow("bbr1", 40, 0), 40_000, 4_000)) < 40.0);
 }
 
-/// Without one of the rules the queue is short after a fall to a quarter. After a fall to a tenth max_bw still
-/// does not age, and cwnd holds the queue that two BDP of the old rate are: (2 k - 1) RTT.
+/// Without one of the rules the queue is short after a fall to a quarter. After a fall to a tenth max_bw
+/// still does not age, and cwnd holds the queue that two BDP of the old rate are: (2 k - 1) RTT.
 #[test]
 fn each_of_the_rules_is_needed() {
     let rules =

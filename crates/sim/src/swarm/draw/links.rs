@@ -45,8 +45,8 @@ impl Draw {
         Link { rate_at, ..plain }
     }
 
-    /// Makes a link of a constant rate cellular, in one scenario of 24. This is drawn last, so that it changes
-    /// no other draw of a seed.
+    /// Makes a link of a constant rate cellular, in one scenario of 24. This is drawn last, so that it
+    /// changes no other draw of a seed.
     pub(super) fn cellular(&mut self, links: &mut [Link]) {
         if self.random.below(24) > 0 {
             return;
