@@ -70,27 +70,23 @@ fn check<T>(
     }
 }
 
-fn scenario(text: &str) -> String {
-    text.to_owned()
-}
-
 fn record(record: &Record) -> String {
     to_json(record).unwrap()
 }
 
 #[test]
 fn lines_of_tc() {
-    check("tc", |file, source| tc(source, &options(file)), scenario);
+    check("tc", |file, source| tc(source, &options(file)), String::clone);
 }
 
 #[test]
 fn commands_of_mahimahi() {
-    check("mm-link", |file, source| mm_link(source, &options(file)), scenario);
+    check("mm-link", |file, source| mm_link(source, &options(file)), String::clone);
 }
 
 #[test]
 fn tables() {
-    check("csv", |file, source| table(source, &options(file)), scenario);
+    check("csv", |file, source| table(source, &options(file)), String::clone);
 }
 
 #[test]
