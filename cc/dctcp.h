@@ -21,8 +21,8 @@
  *
  * Departures, as in Linux: packets are counted instead of bytes; the reduction is spread over a round trip instead of
  * made at once; alpha has 20 bits of fraction (Linux has 10, which loses shares below 1.6 %). ECT on SYNs and pure ACKs
- * (RFC 8257 section 3.1) is up to the host, and ours sets none. Section 3.5 allows for the share of marks in a reduction
- * on loss; neither Linux nor this does.
+ * (RFC 8257 section 3.1) is up to the host, and ours sets none. Section 3.5 allows for the share of marks in a
+ * reduction on loss; neither Linux nor this does.
  *
  * Sources: RFC 8257; Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010 [SIGCOMM].
  */

@@ -113,7 +113,8 @@ pub enum ImpossibleNetwork {
 ///
 /// Elements are in this order: links; for each link the elements behind it (duplication, propagation); for
 /// each flow the elements that drop its packets by their number or its bursts, its access line and its
-/// reordering. Results of the simulator depend on the order, since it processes simultaneous events in this order.
+/// reordering. Results of the simulator depend on the order, since it processes simultaneous events in this
+/// order.
 ///
 /// # Errors
 /// A scenario that has not been checked and has no network.

@@ -1,5 +1,5 @@
-//! Files that a scenario names: traces of delivery opportunities, distributions of sizes, tables of values with
-//! their times.
+//! Files that a scenario names: traces of delivery opportunities, distributions of sizes, tables of values
+//! with their times.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -142,8 +142,8 @@ impl TimeTable {
         Self { file: String::new(), rows: rows.into() }
     }
 
-    /// Reads a table from two columns: seconds, and a share from 0 to 1 or a number of bytes, by the dimension.
-    /// `#` begins a comment.
+    /// Reads a table from two columns: seconds, and a share from 0 to 1 or a number of bytes, by the
+    /// dimension. `#` begins a comment.
     ///
     /// # Errors
     /// What is wrong with the text, with the line, as a sentence that begins after the file's name.

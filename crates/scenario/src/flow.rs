@@ -49,8 +49,8 @@ pub struct Flow {
     pub rtt_at: Steps<Duration>,
     /// Share of the flow's ACKs that are lost at random, billionths.
     pub ack_loss_ppb: u64,
-    /// Largest extra delay of an ACK, or standard deviation of its delay, by `ack_jitter_shape`. ACKs keep their
-    /// order.
+    /// Largest extra delay of an ACK, or standard deviation of its delay, by `ack_jitter_shape`. ACKs keep
+    /// their order.
     pub ack_jitter: Duration,
     /// The distribution and the correlation of the jitter of ACKs.
     pub ack_jitter_shape: JitterShape,
@@ -68,8 +68,8 @@ pub struct Flow {
     pub host_jitter: Duration,
     /// Traffic of the flow's application: its data, and when it is written.
     pub traffic: Traffic,
-    /// The barrier at which the flow's requests wait: the next request of each of its flows comes when all have
-    /// their response.
+    /// The barrier at which the flow's requests wait: the next request of each of its flows comes when all
+    /// have their response.
     pub barrier: Option<String>,
     /// The view of the flow's algorithm in the simulator.
     pub view: View,
@@ -166,9 +166,9 @@ pub(crate) const KEYS: &[Row<Flow>] = &[
 #[rustfmt::skip]
 pub(crate) const BARRIER_KEYS: &[Row<Flow>] = &[
     Row::flow("barrier", Kind::Text, field!(Flow, barrier),
-        "Flows with the same barrier are asked in rounds, as the servers of an incast: the next request of each \
-         follows `think` after the last of their responses of this round has arrived. A flow that has stopped \
-         or failed is not waited for.")
+        "Flows with the same barrier are asked in rounds, as the servers of an incast: the next request of \
+         each follows `think` after the last of their responses of this round has arrived. A flow that has \
+         stopped or failed is not waited for.")
         .range(1, 64).or("a flow waits for no other").example("\"read\"")
         .related(&[Relation::Needs("response")]).simulator_only(),
 ];
@@ -187,8 +187,8 @@ pub(crate) const RTT_KEYS: &[Row<Flow>] = &[
 #[rustfmt::skip]
 pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
     Row::flow("ack_jitter", TIME, field!(Flow, ack_jitter),
-        "Extra delay of each ACK, uniformly random from 0 to this, or by `ack_jitter_distribution`; ACKs keep \
-         their order.")
+        "Extra delay of each ACK, uniformly random from 0 to this, or by `ack_jitter_distribution`; ACKs \
+         keep their order.")
         .range(0, 10 * S).optional(),
     Row::flow("ack_jitter_distribution", Kind::Choice(Distribution::NAMES),
         field!(Flow, ack_jitter_shape.distribution),
@@ -209,9 +209,9 @@ pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
         "Share of the flow's ACKs that are lost at random.")
         .range(0, WHOLE_PPB).optional(),
     Row::flow("tso_loss", SHARE, field!(Flow, tso_loss_ppb),
-        "Share of the sender's bursts that are lost whole before the first link, as by the full queue of a network \
-         card or of virtio, which drops an skb of up to 64 kB. A burst is what a connection sends at one time, \
-         up to 64 kB of it: with `tso = false` and pacing a single packet.")
+        "Share of the sender's bursts that are lost whole before the first link, as by the full queue of a \
+         network card or of virtio, which drops an skb of up to 64 kB. A burst is what a connection sends at \
+         one time, up to 64 kB of it: with `tso = false` and pacing a single packet.")
         .range(0, WHOLE_PPB).optional().simulator_only(),
     Row::flow("drop", Kind::Drops, field!(Flow, drop),
         "Packets that vanish between their host and the first link, each counted from 1 in the order of \

@@ -229,13 +229,13 @@ pub(crate) const LINE_KEYS: &[Row<Line>] = &[
     Row::link("jitter_distribution", Kind::Choice(Distribution::NAMES),
         field!(Line, jitter_shape.distribution),
         "`normal`: `delay` is the mean and `jitter` the standard deviation, as in `tc netem delay 100ms 10ms \
-         distribution normal`. Values more than four deviations from the mean are drawn again, and none is below \
-         0; netem's table ends at four deviations, too. A packet waits for those ahead of it, unless \
+         distribution normal`. Values more than four deviations from the mean are drawn again, and none is \
+         below 0; netem's table ends at four deviations, too. A packet waits for those ahead of it, unless \
          `reorders`.")
         .optional().related(&[Relation::Needs("jitter")]),
     Row::link("jitter_correlation", SHARE, field!(Line, jitter_shape.correlation_ppb),
-        "Part `c` of the jitter that a packet takes over from the packet before, as in netem: c times the last \
-         value and 1 - c times a new one. The mean stays, and the standard deviation is the root of \
+        "Part `c` of the jitter that a packet takes over from the packet before, as in netem: c times the \
+         last value and 1 - c times a new one. The mean stays, and the standard deviation is the root of \
          (1 - c) / (1 + c) of that without.")
         .range(0, 990_000_000).optional().example("\"25%\"").related(&[Relation::Needs("jitter")]),
     Row::link("reorders", Kind::Bool, field!(Line, reorders),

@@ -38,8 +38,8 @@ pub struct Link {
     pub policer: Option<Policer>,
     /// Random loss behind the queue.
     pub loss: Loss,
-    /// Later shares of independent losses: times in ns, and billionths. A packet is lost with the share at the
-    /// time when its last bit leaves the link.
+    /// Later shares of independent losses: times in ns, and billionths. A packet is lost with the share at
+    /// the time when its last bit leaves the link.
     pub loss_at: TimeTable,
     /// Handovers of the link.
     pub handover: Option<Handover>,
@@ -155,8 +155,8 @@ pub(crate) const RATE_KEYS: &[Row<Link>] = &[
         .range(0, 400_000_000_000).or("the rate never changes"),
     Row::link("outages", Kind::Choice(Outages::NAMES), field!(Link, outages),
         "What an outage by `rate_at` or `handover_outage` does: packets wait (`hold`), or it loses (`lose`) \
-         those that arrive meanwhile, which count as dropped, and the one that is in transmission when it begins. \
-         What waits then leaves afterwards. A line that breaks while the link sends on is \
+         those that arrive meanwhile, which count as dropped, and the one that is in transmission when it \
+         begins. What waits then leaves afterwards. A line that breaks while the link sends on is \
          `loss_at = \"10s 100%, 10.5s 0%\"`.")
         .optional(),
 ];
@@ -166,8 +166,8 @@ pub(crate) const RATE_KEYS: &[Row<Link>] = &[
 pub(crate) const LOSS_AT_KEYS: &[Row<Link>] = &[
     Row::link("loss_at", Kind::Steps(Dimension::Share), LOSS_AT,
         "Later values of `loss`, each from its time on: `10s 30%, 10.5s 0%` loses three packets of ten for \
-         half a second. The time is that at which the last bit of a packet leaves the link, which sends on while \
-         100% is lost.")
+         half a second. The time is that at which the last bit of a packet leaves the link, which sends on \
+         while 100% is lost.")
         .range(0, WHOLE_PPB).or("`loss` never changes").related(&[Relation::Excludes("loss_burst")]),
     Row::link("loss_trace", Kind::TimeTable(Dimension::Share), LOSS_TRACE,
         "`loss` and `loss_at` from a file with two columns: seconds, which grow, and the share (0 to 1) of \

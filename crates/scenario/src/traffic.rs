@@ -111,8 +111,8 @@ pub(crate) const KEYS: &[Row<Traffic>] = &[
         .range(0, DAY).or("0s").related(&[Relation::Needs("response")]).simulator_only(),
     Row::flow("writes", Kind::Steps(Dimension::Size), WRITES,
         "The application writes this much at these times after `start`, and no more: `0s 100kB, 50ms 20kB`. \
-         What cannot be sent yet waits. The simulator sends whole packets; each write begins one. The completion \
-         time of all is reported.")
+         What cannot be sent yet waits. The simulator sends whole packets; each write begins one. The \
+         completion time of all is reported.")
         .range(1, MOST_SIZE_BYTES).or("as fast as it goes").example("\"0s 100kB, 50ms 20kB\"")
         .related(WRITES_ALONE),
     Row::flow("write_trace", Kind::TimeTable(Dimension::Size), WRITE_TRACE,

@@ -3,20 +3,9 @@
 
 use fairpace_netem::Nanos;
 use fairpace_results::observer::Observer;
-use fairpace_scenario::Scenario;
 
 use crate::round::Round;
 use crate::simulation::Simulation;
-
-/// Returns the flows of each barrier, in the order of their names.
-pub(crate) fn of(scenario: &Scenario) -> Vec<Vec<u32>> {
-    let mut names: Vec<&str> = scenario.flows.iter().filter_map(|flow| flow.barrier.as_deref()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let has = |name: &&str, index: &u32| scenario.flows[*index as usize].barrier.as_deref() == Some(*name);
-    let all = 0..scenario.flows.len() as u32;
-    names.iter().map(|name| all.clone().filter(|index| has(name, index)).collect()).collect()
-}
 
 impl<O: Observer> Simulation<O> {
     /// Processes a change of a flow's place in its round. When the last flow has its response, all get their

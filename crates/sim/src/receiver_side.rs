@@ -208,8 +208,8 @@ impl ReceiverSide {
         }
     }
 
-    /// Sends the next request, if the flow answers requests: it reaches the sender after the think time and half
-    /// a round trip.
+    /// Sends the next request, if the flow answers requests: it reaches the sender after the think time and
+    /// half a round trip.
     pub(crate) fn request_next(&self, slot: &mut Slot, now: Nanos, flow: &Flow) {
         let Some((_, think)) = flow.connection.responses else { return };
         let back_ns = flow.back_links_ns + self.path.return_delay_ns(now);

@@ -1,4 +1,6 @@
-//! A flow's place in a round of requests.
+//! Rounds of requests: the flows of each barrier, and a flow's place in its round.
+
+use fairpace_scenario::Scenario;
 
 /// A flow's place in a round of its barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,4 +27,14 @@ impl Round {
             *self = Round::Leaving;
         }
     }
+}
+
+/// Returns the flows of each barrier, in the order of their names.
+pub(crate) fn barriers(scenario: &Scenario) -> Vec<Vec<u32>> {
+    let mut names: Vec<&str> = scenario.flows.iter().filter_map(|flow| flow.barrier.as_deref()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let has = |name: &&str, index: &u32| scenario.flows[*index as usize].barrier.as_deref() == Some(*name);
+    let all = 0..scenario.flows.len() as u32;
+    names.iter().map(|name| all.clone().filter(|index| has(name, index)).collect()).collect()
 }

@@ -4,13 +4,13 @@ use fairpace_netem::{Network, Packet, Schedule, build};
 use fairpace_results::observer::{ConnectionId, Observer};
 use fairpace_scenario::{Random, Scenario};
 
-use crate::barriers;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::event_queue::{EventQueue, NEVER};
 use crate::fast_path::FastPath;
 use crate::flow::Flow;
 use crate::header::Header;
+use crate::round;
 
 /// The event queue's index of the measurement boundaries. The elements follow, then the workloads, then the
 /// connections. Of events at one time, the event with the lowest index comes first.
@@ -65,7 +65,7 @@ impl<O: Observer> Simulation<O> {
         }
         let schedule = build::schedule(scenario);
         let network: Network<Header> = build::network(scenario, schedule)?;
-        let barriers = barriers::of(scenario);
+        let barriers = round::barriers(scenario);
         // a response that completes a round has an effect on other flows, so it must arrive in its time
         let fast_path = FastPath::new(&network, scenario, per_hop || !barriers.is_empty());
         let flows: Vec<Flow> = (0..)

@@ -5,12 +5,12 @@ use fairpace_scenario::Random;
 use crate::time::Nanos;
 
 /// Most bytes of a burst on the wire: an skb of Linux has up to 64 KiB less 321 bytes for headers
-/// (GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER), which is 45 segments of 1448 bytes. On the wire each of them has
-/// headers of 66 bytes.
+/// (GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER), which is 45 segments of 1448 bytes. On the wire each of them
+/// has headers of 66 bytes.
 const BURST_MAX_BYTES: u64 = 65_215 + 45 * 66;
 
-/// An element that loses a share of a flow's bursts. Packets of one connection that come one after the other at one
-/// time are a burst.
+/// An element that loses a share of a flow's bursts. Packets of one connection that come one after the other
+/// at one time are a burst.
 #[derive(Debug, Clone)]
 pub struct BurstLoss {
     ppb: u64,
@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn a_burst_ends_with_its_time_its_connection_and_its_64_kilobytes() {
-        // every second burst of these seeds differs from the one before: count the draws by the changes of fate
+        // every second burst of these seeds differs from the one before: count the draws by the changes of
+        // fate
         let bursts = |packets: &mut dyn Iterator<Item = (Nanos, u32)>| {
             let mut loss = BurstLoss::new(500_000_000, Random::new(5));
             let mut same = Random::new(5);

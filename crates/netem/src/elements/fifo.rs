@@ -129,9 +129,9 @@ impl Fifo {
     }
 
     /// Enqueues a packet and returns its departure; `None`: the packet was dropped. The packet may be marked.
-    /// `is_lost` is called once the packet is enqueued, with its departure and whether an outage interrupts its
-    /// transmission: a packet that is lost behind the queue uses the transmitter like others. Times must not
-    /// go back.
+    /// `is_lost` is called once the packet is enqueued, with its departure and whether an outage interrupts
+    /// its transmission: a packet that is lost behind the queue uses the transmitter like others. Times must
+    /// not go back.
     #[inline]
     pub fn transit<T>(
         &mut self,

@@ -4,8 +4,8 @@ use fairpace_scenario::{Distribution, JitterShape, Random, WHOLE_PPB};
 
 use crate::time::Nanos;
 
-/// Largest deviation of the normal distribution, in standard deviations: netem's table of the distribution ends
-/// there, too (16-bit entries of 1/8192 deviation). One value of 15,800 is beyond and is drawn again.
+/// Largest deviation of the normal distribution, in standard deviations: netem's table of the distribution
+/// ends there, too (16-bit entries of 1/8192 deviation). One value of 15,800 is beyond and is drawn again.
 const MOST_DEVIATIONS: f64 = JitterShape::MOST_DEVIATIONS as f64;
 
 /// The deviations of successive packets from a delay.
@@ -14,9 +14,9 @@ const MOST_DEVIATIONS: f64 = JitterShape::MOST_DEVIATIONS as f64;
 /// they are exact up to the truncation (Box and Muller, "A note on the generation of random normal deviates",
 /// Annals of Mathematical Statistics, 1958), where netem takes entries of a table.
 ///
-/// Correlation is netem's (`get_crandom` in net/sched/sch_netem.c): each value is c times the last one and 1 - c
-/// times a new one. Here that holds of the deviations themselves. netem correlates the random integer from which
-/// it derives an entry of the table by its remainder, which is hardly correlated any more.
+/// Correlation is netem's (`get_crandom` in net/sched/sch_netem.c): each value is c times the last one and
+/// (1 - c) times a new one. Here that holds of the deviations themselves. netem correlates the random integer
+/// from which it derives an entry of the table by its remainder, which is hardly correlated any more.
 #[derive(Debug, Clone, Default)]
 pub struct Jitter {
     scale_ns: Nanos,
@@ -82,6 +82,7 @@ fn truncated_normal(random: &mut Random) -> f64 {
 mod tests {
     use super::*;
 
+    /// Number of packets.
     const N: usize = 200_000;
 
     /// Returns the deviations of N packets in scales.
@@ -104,7 +105,8 @@ mod tests {
     fn normal_jitter_has_the_moments_and_the_tails_of_its_distribution() {
         let values = values(Distribution::Normal, 0);
         let (mean, deviation, correlation) = moments(&values);
-        // four standard errors: 1 / sqrt(N) of the mean and of a correlation of 0, 1 / sqrt(2 N) of the deviation
+        // four standard errors: 1 / sqrt(N) of the mean and of a correlation of 0, 1 / sqrt(2 N) of the
+        // deviation
         assert!(mean.abs() < 0.009 && (deviation - 1.0).abs() < 0.0064, "{mean} {deviation}");
         assert!(correlation.abs() < 0.009, "{correlation}");
         let share = |beyond: f64| values.iter().filter(|v| v.abs() > beyond).count() as f64 / N as f64;

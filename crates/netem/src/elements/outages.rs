@@ -3,8 +3,8 @@
 use crate::time::Nanos;
 
 /// The outages of a link: a packet that arrives during one is dropped, and a packet whose transmission one
-/// interrupts is lost. The rest of such a packet still takes its time when the link is back, like a frame that
-/// a radio has begun.
+/// interrupts is lost. The rest of such a packet still takes its time when the link is back, like a frame
+/// that a radio has begun.
 #[derive(Debug, Clone)]
 pub struct Outages {
     /// Begin and end of each outage, in order.

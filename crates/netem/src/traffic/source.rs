@@ -63,7 +63,8 @@ pub struct Source {
 impl Source {
     /// Returns an application that starts at `start` and writes `size_bytes`, or without end.
     ///
-    /// [`Pattern::OnOff`] and [`Pattern::Frames`] ignore the size, which of [`Pattern::Scheduled`] is the sum.
+    /// [`Pattern::OnOff`] and [`Pattern::Frames`] ignore the size, which of [`Pattern::Scheduled`] is the
+    /// sum.
     pub fn new(pattern: Pattern, size_bytes: Option<u64>, start: Nanos) -> Self {
         let random = Random::new(0);
         let next = match &pattern {

@@ -38,15 +38,17 @@ class Link:
         ``trace``. (rate: bit, kbit, mbit or gbit; 1kbit to 400gbit.) Must be given, unless another key takes its place.
     :param trace: Delivery opportunities in place of a rate, in the format of Mahimahi: a line for each, with its time
         in ms, in order, at which 1514 bytes may leave: a full packet with its Ethernet header (Mahimahi counts 1504
-        bytes for the same packet). They come again after the last one's time. The rate, for a ``buffer`` in ``bdp``
-        too, is their mean. Not with ``rate``, ``rate_at``, ``burst``. (file, by its path from the scenario file's
-        folder; 1 to 4096 characters.) Default: the rate is ``rate``.
+        bytes for the same packet). They come again after the last one's time. The rate, for a ``buffer`` in ``bdp`` or
+        of a time too, is their mean. Not with ``rate``, ``rate_at``, ``burst``. (file, by its path from the scenario
+        file's folder; 1 to 4096 characters.) Default: the rate is ``rate``.
     :param burst: A token bucket of this size, full at the start, shapes to the rate: after a pause, this much passes at
         once. (size: B, kB, MB, GB, KiB, MiB or GiB; 1514B to 16GB.) Default: no token bucket: each packet takes its
         time at the rate.
     :param buffer: How much the queue holds, headers included; further packets are dropped. ``100pkts`` are 100 packets
-        of any size; ``1.5bdp`` is 1.5 times this link's rate times ``bdp_rtt``. (size: B, kB, MB, GB, KiB, MiB or GiB;
-        or pkts, bdp; 1514B to 16GB.) Must be given.
+        of any size; ``1.5bdp`` is 1.5 times this link's rate times ``bdp_rtt``. ``300ms`` is what the link carries in
+        this time at its ``rate``, of a ``trace`` at its mean, whatever ``rate_at`` makes of it later: a full queue
+        delays by 300 ms, as ``latency`` of Linux's tbf, which adds its bucket to the limit. (size: B, kB, MB, GB, KiB,
+        MiB or GiB; or pkts, bdp, or a time; 1514B to 16GB.) Must be given.
     :param bdp_rtt: The RTT by which a ``buffer`` in ``bdp`` is computed. (time: ns, us, ms, s, min or h; 10us to 10s.)
         Default: the longest RTT among the flows.
     :param queue: Which packets wait, are dropped or marked: first in first out; a FIFO that marks above a ``step``;
@@ -97,6 +99,10 @@ class Link:
         (Linux: ``classic_protection``). (percentage: ppb, ppm or %; 0% to 100%.) Default: 10%.
     :param rate_at: Later rates; 0 is an outage, after which the waiting packets leave. (steps, as in ``10s 20mbit, 20s
         100mbit``; 0bit to 400gbit.) Default: the rate never changes.
+    :param outages: What an outage by ``rate_at`` or ``handover_outage`` does: packets wait (``hold``), or it loses
+        (``lose``) those that arrive meanwhile, which count as dropped, and the one that is in transmission when it
+        begins. What waits then leaves afterwards. A line that breaks while the link sends on is ``loss_at = "10s 100%,
+        10.5s 0%"``. (word; hold, lose.) Default: hold.
     :param policer_rate: A policer in front of the queue drops what exceeds this rate on the wire and ``policer_burst``.
         Needs ``policer_burst``. (rate: bit, kbit, mbit or gbit; 1kbit to 400gbit.) Default: no policer.
     :param policer_burst: Size of the policer's token bucket, which is full at the start. Needs ``policer_rate``. (size:
@@ -114,10 +120,25 @@ class Link:
         %; 1ppb to 100%.) Default: 100%.
     :param loss_outside_burst: Share of the packets that the good line between them loses (Elliott's model); less than
         ``loss``. Needs ``loss_burst``. (percentage: ppb, ppm or %; 0% to 100%.) Default: 0%.
+    :param loss_at: Later values of ``loss``, each from its time on: ``10s 30%, 10.5s 0%`` loses three packets of ten
+        for half a second. The time is that at which the last bit of a packet leaves the link, which sends on while 100%
+        is lost. Not with ``loss_burst``. (steps, as in ``10s 30%, 20s 1%``; 0% to 100%.) Default: ``loss`` never
+        changes.
+    :param loss_trace: ``loss`` and ``loss_at`` from a file with two columns: seconds, which grow, and the share (0 to
+        1) of packets lost from then on. Before the first line nothing is lost; the last one holds to the end of the
+        run. ``#`` begins a comment. Not with ``loss``, ``loss_at``, ``loss_burst``. (file, by its path from the
+        scenario file's folder; 1 to 4096 characters.) Default: ``loss`` and ``loss_at``.
     :param delay: Propagation delay behind the link: part of the RTT of each flow that takes it. (time: ns, us, ms, s,
         min or h; 0s to 10s.) Default: 0s.
-    :param jitter: Extra delay of each packet behind the link, uniformly random from 0 to this. (time: ns, us, ms, s,
-        min or h; 0s to 10s.) Default: 0s.
+    :param jitter: Extra delay of each packet behind the link, uniformly random from 0 to this, or by
+        ``jitter_distribution``. (time: ns, us, ms, s, min or h; 0s to 10s.) Default: 0s.
+    :param jitter_distribution: ``normal``: ``delay`` is the mean and ``jitter`` the standard deviation, as in ``tc
+        netem delay 100ms 10ms distribution normal``. Values more than four deviations from the mean are drawn again,
+        and none is below 0; netem's table ends at four deviations, too. A packet waits for those ahead of it, unless
+        ``reorders``. Needs ``jitter``. (word; uniform, normal.) Default: uniform.
+    :param jitter_correlation: Part ``c`` of the jitter that a packet takes over from the packet before, as in netem: c
+        times the last value and 1 - c times a new one. The mean stays, and the standard deviation is the root of (1 -
+        c) / (1 + c) of that without. Needs ``jitter``. (percentage: ppb, ppm or %; 0% to 99%.) Default: 0%.
     :param reorders: Packets may overtake each other by their ``jitter``; otherwise they keep their order. Needs
         ``jitter``. (true or false.) Default: false.
     :param duplicate: Share of the packets that arrive twice. (percentage: ppb, ppm or %; 0% to 100%.) Default: 0%.
@@ -134,20 +155,8 @@ class Link:
     :param handover_delay: After each handover packets take from 0 to this longer behind the link, until the next; the
         order stays. Before the first they take no longer. Needs ``handover_every``. Not with ``reorders``. (time: ns,
         us, ms, s, min or h; 0s to 10s.) Default: the delay stays.
-    :param handover_outage: At each handover nothing leaves the link for this long; packets wait. Needs
-        ``handover_every``. (time: ns, us, ms, s, min or h; 0s to 3600s.) Default: no outage.
-    :param cellular_spread: The rate varies at random, as that of a cellular link: each 100 ms it has another value,
-        whose logarithm is a random walk that returns to its mean. This is the standard deviation of the rate as a part
-        of its mean. The mean over the run is exactly ``rate``, with each seed. Not with ``trace``, ``rate_at``,
-        ``burst``, ``handover_every``. (percentage: ppb, ppm or %; 1% to 300%.) Default: the rate does not vary.
-    :param cellular_memory: After this time the autocorrelation of the logarithm of the cellular rate has fallen to 1/e.
-        Needs ``cellular_spread``. (time: ns, us, ms, s, min or h; 10ms to 3600s.) Default: 2 s.
-    :param cellular_outage: Mean length of outages, in which nothing leaves the link and packets wait. Lengths are
-        multiples of 100 ms, at random: each is followed by another 100 ms with the same probability. Needs
-        ``cellular_spread``, ``cellular_outage_every``. (time: ns, us, ms, s, min or h; 100ms to 3600s.) Default: no
-        outages.
-    :param cellular_outage_every: Mean time from the end of an outage to the next outage, which begins at random. Needs
-        ``cellular_outage``. (time: ns, us, ms, s, min or h; 100ms to 3600s.) Default: no outages.
+    :param handover_outage: At each handover nothing leaves the link for this long; packets wait, unless ``outages``
+        says more. Needs ``handover_every``. (time: ns, us, ms, s, min or h; 0s to 3600s.) Default: no outage.
     """
 
     name: str | None = None
@@ -180,14 +189,19 @@ class Link:
     dualpi2_ramp_range: Time | None = None
     dualpi2_classic_share: Share | None = None
     rate_at: Steps | None = None
+    outages: Literal["hold", "lose"] | None = None
     policer_rate: Rate | None = None
     policer_burst: Size | None = None
     loss: Share | None = None
     loss_burst: int | Time | None = None
     loss_in_burst: Share | None = None
     loss_outside_burst: Share | None = None
+    loss_at: Steps | None = None
+    loss_trace: FilePath | None = None
     delay: Time | None = None
     jitter: Time | None = None
+    jitter_distribution: Literal["uniform", "normal"] | None = None
+    jitter_correlation: Share | None = None
     reorders: bool | None = None
     duplicate: Share | None = None
     wifi_jitter: Time | None = None
@@ -195,10 +209,6 @@ class Link:
     handover_rate: Rate | None = None
     handover_delay: Time | None = None
     handover_outage: Time | None = None
-    cellular_spread: Share | None = None
-    cellular_memory: Time | None = None
-    cellular_outage: Time | None = None
-    cellular_outage_every: Time | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -241,6 +251,16 @@ class Flow:
         requests.
     :param think: From the arrival of a whole ``response`` to the next request, which then travels to the sender. Needs
         ``response``. (time: ns, us, ms, s, min or h; 0s to 86400s.) Default: 0s.
+    :param writes: The application writes this much at these times after ``start``, and no more: ``0s 100kB, 50ms
+        20kB``. What cannot be sent yet waits. The simulator sends whole packets; each write begins one. The completion
+        time of all is reported. Not with ``size``, ``on``, ``write_rate``, ``response``, ``arrivals``, ``media_rate``.
+        (steps, as in ``10s 10kB, 20s 2MB``; 1B to 1000000GB.) Default: as fast as it goes.
+    :param write_trace: ``writes`` from a file with two columns: seconds after ``start``, which grow, and bytes. ``#``
+        begins a comment. Not with ``writes``, ``size``, ``on``, ``write_rate``, ``response``, ``arrivals``,
+        ``media_rate``. (file, by its path from the scenario file's folder; 1 to 4096 characters.) Default: ``writes``.
+    :param barrier: Flows with the same barrier are asked in rounds, as the servers of an incast: the next request of
+        each follows ``think`` after the last of their responses of this round has arrived. A flow that has stopped or
+        failed is not waited for. Needs ``response``. (text; 1 to 64 characters.) Default: a flow waits for no other.
     :param arrivals: It is a workload: connections arrive from ``start`` to ``stop`` at random, this many per second on
         average (a Poisson process). Needs ``sizes``. Not with ``size``, ``on``, ``write_rate``, ``response``,
         ``count``. (number per second: /s; 0.001/s to 1000000/s.) Default: it is one connection.
@@ -276,14 +296,23 @@ class Flow:
         overtaken.
     :param reorder_delay: See ``reorder``. Needs ``reorder``. (time: ns, us, ms, s, min or h; 1us to 10s.) Default: must
         be given with ``reorder``.
-    :param ack_jitter: Extra delay of each ACK, uniformly random from 0 to this; ACKs keep their order. (time: ns, us,
-        ms, s, min or h; 0s to 10s.) Default: 0s.
+    :param ack_jitter: Extra delay of each ACK, uniformly random from 0 to this, or by ``ack_jitter_distribution``; ACKs
+        keep their order. (time: ns, us, ms, s, min or h; 0s to 10s.) Default: 0s.
+    :param ack_jitter_distribution: ``normal``: the time of an ACK from the receiver, or its last link, to the sender is
+        the mean, and ``ack_jitter`` the standard deviation. As ``jitter_distribution`` of a link. Needs ``ack_jitter``.
+        (word; uniform, normal.) Default: uniform.
+    :param ack_jitter_correlation: Part of the jitter that an ACK takes over from the ACK before. As
+        ``jitter_correlation`` of a link. Needs ``ack_jitter``. (percentage: ppb, ppm or %; 0% to 99%.) Default: 0%.
     :param ack_aggregation: ACKs are held back and come together at multiples of this time, as over Wi-Fi or a cellular
         uplink. (time: ns, us, ms, s, min or h; 0s to 10s.) Default: 0s.
     :param host_jitter: Processing delay of each ACK at the sending host, uniformly random from 0 to this and in order:
         the noise of real hosts. (time: ns, us, ms, s, min or h; 0s to 10s.) Default: 0s.
     :param ack_loss: Share of the flow's ACKs that are lost at random. (percentage: ppb, ppm or %; 0% to 100%.) Default:
         0%.
+    :param tso_loss: Share of the sender's bursts that are lost whole before the first link, as by the full queue of a
+        network card or of virtio, which drops an skb of up to 64 kB. A burst is what a connection sends at one time, up
+        to 64 kB of it: with ``tso = false`` and pacing a single packet. (percentage: ppb, ppm or %; 0% to 100%.)
+        Default: 0%.
     :param drop: Packets that vanish between their host and the first link, each counted from 1 in the order of sending:
         ``data 9`` is the ninth full segment of new data, ``data 9-10`` are two, ``data 40 twice`` is also the first
         retransmission of this segment, be it a tail loss probe; ``ack 3`` is the receiver's third pure ACK, ``syn 2``
@@ -370,6 +399,9 @@ class Flow:
     write_every: Time | None = None
     response: Size | None = None
     think: Time | None = None
+    writes: Steps | None = None
+    write_trace: FilePath | None = None
+    barrier: str | None = None
     arrivals: Frequency | None = None
     sizes: FilePath | None = None
     media_rate: Rate | None = None
@@ -384,9 +416,12 @@ class Flow:
     reorder: Share | None = None
     reorder_delay: Time | None = None
     ack_jitter: Time | None = None
+    ack_jitter_distribution: Literal["uniform", "normal"] | None = None
+    ack_jitter_correlation: Share | None = None
     ack_aggregation: Time | None = None
     host_jitter: Time | None = None
     ack_loss: Share | None = None
+    tso_loss: Share | None = None
     drop: Sequence[str] | None = None
     ecn: Literal["off", "classic", "dctcp", "accurate", "l4s"] | None = None
     accecn_option: bool | None = None
@@ -488,18 +523,16 @@ KINDS: dict[str, str] = {
     "link.loss_burst": "Time",
     "link.loss_in_burst": "Share",
     "link.loss_outside_burst": "Share",
+    "link.loss_at": "Share",
     "link.delay": "Time",
     "link.jitter": "Time",
+    "link.jitter_correlation": "Share",
     "link.duplicate": "Share",
     "link.wifi_jitter": "Time",
     "link.handover_every": "Time",
     "link.handover_rate": "Rate",
     "link.handover_delay": "Time",
     "link.handover_outage": "Time",
-    "link.cellular_spread": "Share",
-    "link.cellular_memory": "Time",
-    "link.cellular_outage": "Time",
-    "link.cellular_outage_every": "Time",
     "flow.rtt": "Time",
     "flow.access_delay": "Time",
     "flow.start": "Time",
@@ -511,6 +544,7 @@ KINDS: dict[str, str] = {
     "flow.write_every": "Time",
     "flow.response": "Size",
     "flow.think": "Time",
+    "flow.writes": "Size",
     "flow.arrivals": "Frequency",
     "flow.media_rate": "Rate",
     "flow.frames": "Frequency",
@@ -522,9 +556,11 @@ KINDS: dict[str, str] = {
     "flow.reorder": "Share",
     "flow.reorder_delay": "Time",
     "flow.ack_jitter": "Time",
+    "flow.ack_jitter_correlation": "Share",
     "flow.ack_aggregation": "Time",
     "flow.host_jitter": "Time",
     "flow.ack_loss": "Share",
+    "flow.tso_loss": "Share",
     "flow.rto_min": "Time",
     "flow.gro": "Time",
     "flow.ack_delay": "Time",

@@ -29,8 +29,8 @@ fn a_barrier_shows_the_collapse_and_a_short_timeout_mends_it() {
     // two servers find room for what they send at once: a block takes 8.4 ms
     let (few, many) = (goodput_mbps(1, &[]), goodput_mbps(16, &[]));
     assert!(few > 900.0, "{few}");
-    // A round with a timeout takes 200 ms at least, besides the 8.4 ms of the block: 40 Mbit/s at most. With a
-    // second one of doubled length, 600 ms, it would be 14 Mbit/s.
+    // A round with a timeout takes 200 ms at least, besides the 8.4 ms of the block: 40 Mbit/s at most. With
+    // a second one of doubled length, 600 ms, it would be 14 Mbit/s.
     let block_bits = (BLOCK_BYTES * 8) as f64;
     let most = block_bits / (0.2 + block_bits / 1e9) / 1e6;
     let least = block_bits / (0.6 + block_bits / 1e9) / 1e6;

@@ -70,11 +70,12 @@ fn an_outage_that_loses_drops_what_arrives_and_the_packet_in_transmission() {
 
 #[test]
 fn normal_jitter_is_around_the_delay_and_in_each_direction_by_itself() {
-    // Packets 100 ms apart wait for none ahead, so the RTT is 60 ms and the transmission of 1514 bytes. Its measure
-    // is of the data's way, and has the deviation of the line, whatever that of the ACKs is.
+    // Packets 100 ms apart wait for none ahead, so the RTT is 60 ms and the transmission of 1514 bytes. Its
+    // measure is of the data's way, and has the deviation of the line, whatever that of the ACKs is.
     let rtt_ms = 60.0 + 1514.0 * 8.0 / 100e6 * 1e3;
-    // The mean is of exact times. The others are edges of the histogram's classes, the lower one of the minimum
-    // and the upper one of a percentile: 2^15 ns wide from 2^25 ns, which is 34 ms, and 2^16 ns from 67 ms.
+    // The mean is of exact times. The others are edges of the histogram's classes, the lower one of the
+    // minimum and the upper one of a percentile: 2^15 ns wide from 2^25 ns, which is 34 ms, and 2^16 ns from
+    // 67 ms.
     let (below_ms, above_ms) = (0.033, 0.066);
     let link = "rate = \"100mbit\"\nbuffer = \"1MB\"\ndelay = \"30ms\"";
     let flow = "cc = \"fixed_cwnd\"\nrtt = \"60ms\"\nwrite_rate = \"115840bit\"\nwrite_every = \"100ms\"";
@@ -85,8 +86,9 @@ fn normal_jitter_is_around_the_delay_and_in_each_direction_by_itself() {
         let flow = &run.summary.flows[0];
         let (mean, low, high) =
             (flow.rtt_mean_ms.unwrap(), flow.rtt_min_ms.unwrap(), flow.rtt_p95_ms.unwrap());
-        // 10,000 packets, four standard errors: 1 / 100 of a deviation for the mean, and sqrt(0.95 * 0.05) / 100
-        // by the density of 0.1031 for the 95th percentile, which is at 1.645 deviations. None is beyond four.
+        // 10,000 packets, four standard errors: 1 / 100 of a deviation for the mean, and sqrt(0.95 * 0.05) /
+        // 100 by the density of 0.1031 for the 95th percentile, which is at 1.645 deviations. None is beyond
+        // four.
         assert!((mean - rtt_ms).abs() < 4.0 * 0.01 * deviation_ms + 1e-6, "{mean}");
         let high_error = high - (rtt_ms + 1.645 * deviation_ms);
         assert!(high_error.abs() < 4.0 * 0.0212 * deviation_ms + above_ms, "{high}");
@@ -97,8 +99,8 @@ fn normal_jitter_is_around_the_delay_and_in_each_direction_by_itself() {
 
 #[test]
 fn a_lost_burst_is_lost_whole() {
-    // a paced window of 400 packets of 1448 bytes in 40 ms: bursts of 1 ms are 10 packets; 2 % of them are lost,
-    // and as many packets, but ten at a time: between two losses are 500 packets
+    // a paced window of 400 packets of 1448 bytes in 40 ms: bursts of 1 ms are 10 packets; 2 % of them are
+    // lost, and as many packets, but ten at a time: between two losses are 500 packets
     let link = "rate = \"1gbit\"\nbuffer = \"10MB\"";
     let flow = "cc = \"fixed_rate\"\nrtt = \"40ms\"\nset = { rate = \"14.5MB/s\" }";
     let count = |key: &str| {
@@ -115,8 +117,8 @@ fn a_lost_burst_is_lost_whole() {
 
 #[test]
 fn writes_leave_at_their_times() {
-    // 10 packets at 0 s and 1 s, and a packet for the byte at 2.5 s: it arrives half an RTT and its transmission,
-    // of 1.2112 ms, later. The first write waits for the handshake, which the second does not.
+    // 10 packets at 0 s and 1 s, and a packet for the byte at 2.5 s: it arrives half an RTT and its
+    // transmission, of 1.2112 ms, later. The first write waits for the handshake, which the second does not.
     let link = "rate = \"10mbit\"\nbuffer = \"1MB\"";
     let flow =
         "cc = \"reno\"\nrtt = \"20ms\"\nwrites = \"0s 14480B, 1s 14480B, 2500ms 1B\"\nstart = \"500ms\"";
