@@ -44,7 +44,9 @@ pub(crate) enum From {
     ///
     /// The header names the columns of times and rates with their units, such as `time_s,rate_mbit`.
     Csv(PathArgs),
-    /// Write a record from the JSON of `iperf3 --json`, to draw beside runs: `fairpace sim FILE --with RECORD`.
+    /// Write a record from the JSON of `iperf3 --json`, to draw beside runs.
+    ///
+    /// `fairpace sim FILE --with RECORD` draws it.
     Iperf3(RecordArgs),
     /// Write a record from a data file of flent (.flent or .flent.gz), to draw beside runs.
     Flent(RecordArgs),

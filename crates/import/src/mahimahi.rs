@@ -264,7 +264,8 @@ impl Shells<'_> {
             vec![format!("Data takes the {data_name}, and ACKs take the {acks_name} (--direction).")];
         if self.sides[0].trace.is_some() {
             assumptions.push(
-                "An opportunity of a trace carries 1514 bytes here and 1504 bytes in Mahimahi: both a full packet."
+                "An opportunity of a trace carries 1514 bytes here and 1504 bytes in Mahimahi: a full packet \
+                 in both."
                     .to_owned(),
             );
         }
@@ -295,6 +296,14 @@ impl Shells<'_> {
         Ok(keys)
     }
 
+    fn two_limits(&self, side: &Side) -> Invalid {
+        let (message, help) = ("a queue has a limit in packets or in bytes", "leave one of them");
+        match side.arguments.as_ref().or(side.queue.as_ref()) {
+            Some((_, part)) => self.source.refuse(part, message, help),
+            None => self.source.refuse_all(message, help),
+        }
+    }
+
     fn queue(&self, side: &Side, options: &Options) -> Result<Vec<Entry>, Invalid> {
         let (name, part) =
             side.queue.as_ref().map_or(("infinite", None), |(name, part)| (name.as_str(), Some(part)));
@@ -320,17 +329,7 @@ impl Shells<'_> {
         let from = side.arguments.as_ref().map(|(_, part)| self.source.quote(part)).unwrap_or_default();
         let mut keys = Vec::new();
         match (argument("packets"), argument("bytes")) {
-            (Some(_), Some(_)) => {
-                let (_, part) =
-                    side.arguments.as_ref().or(side.queue.as_ref()).ok_or_else(|| {
-                        self.source.refuse_all("the queue has two limits", "leave one of them")
-                    })?;
-                return Err(self.source.refuse(
-                    part,
-                    "a queue has a limit in packets or in bytes",
-                    "leave one of them",
-                ));
-            }
+            (Some(_), Some(_)) => return Err(self.two_limits(side)),
             (Some(packets), None) => keys.push(Entry::text("buffer", format!("{packets}pkts"), from.clone())),
             (None, Some(bytes)) => keys.push(Entry::text("buffer", format!("{bytes}B"), from.clone())),
             (None, None) if name == "infinite" => match &options.buffer {

@@ -114,7 +114,7 @@ pub(crate) fn rows(study: &Study, published: bool) -> Markup {
                         @for _ in ["share", "Jain's index"] { td.number { (NO_VALUE) } }
                         td.number { (fixed(flow.rtt_mean_ms, 1)) }
                         @for _ in ["p50", "p95", "p99", "lost"] { td.number { (NO_VALUE) } }
-                        td.number { (flow.retransmits.map_or_else(|| NO_VALUE.to_owned(), |n| n.to_string())) }
+                        td.number { (flow.retransmits.map_or(NO_VALUE.to_owned(), |n| n.to_string())) }
                         @for _ in ["base RTT", "start"] { td.number { (NO_VALUE) } }
                     }
                 }

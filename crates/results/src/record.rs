@@ -41,8 +41,8 @@ pub struct RecordFlow {
     pub series: RecordSeries,
 }
 
-/// The time series of a [`RecordFlow`]. Each vector has a value per point of `t_s`, or is empty if the program
-/// did not measure the quantity.
+/// The time series of a [`RecordFlow`]. Each vector has a value per point of `t_s`, or is empty if the
+/// program did not measure the quantity.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordSeries {
     /// End of each interval, seconds since the start of the measurement.

@@ -10,8 +10,10 @@ const TC: &str = "tc qdisc add dev eth0 root netem delay 20ms rate 16mbit limit 
 const IPERF3: &str = r#"{
 "start": {"version": "iperf 3.16", "tcp_mss_default": 1448, "test_start": {"protocol": "TCP", "reverse": 0}},
 "intervals": [
- {"streams": [{"socket": 5, "start": 0, "end": 1, "bits_per_second": 7.5e6, "retransmits": 3, "snd_cwnd": 28960, "rtt": 21000}]},
- {"streams": [{"socket": 5, "start": 1, "end": 2, "bits_per_second": 8.5e6, "retransmits": 0, "snd_cwnd": 43440, "rtt": 22000}]}
+ {"streams": [{"socket": 5, "start": 0, "end": 1, "bits_per_second": 7.5e6,
+  "retransmits": 3, "snd_cwnd": 28960, "rtt": 21000}]},
+ {"streams": [{"socket": 5, "start": 1, "end": 2, "bits_per_second": 8.5e6,
+  "retransmits": 0, "snd_cwnd": 43440, "rtt": 22000}]}
 ],
 "end": {"streams": [{"sender": {"bits_per_second": 8e6, "retransmits": 3, "mean_rtt": 21500},
  "receiver": {"bits_per_second": 7.9e6}}], "sender_tcp_congestion": "cubic"}

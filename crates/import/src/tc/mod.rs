@@ -234,30 +234,34 @@ fn placed(
     }
     let last = words.last().unwrap_or(before);
     let part = Part::new(before.span.start..last.span.end.max(before.span.end), "qdisc");
-    let Some(kind) = kind else {
-        return Err(source.refuse(&part, "the line names no queue discipline", "complete the line"));
-    };
-    if matches!(kind.text.as_str(), "ingress" | "clsact") {
-        let help = "import the lines of the device that the packets are redirected to, such as ifb0, with \
-                    --direction receive";
-        return Err(source.refuse(
-            &kind.part(),
-            "a discipline for arriving packets cannot be translated",
-            help,
-        ));
-    }
-    if !is_placed {
-        let message = "the line says neither `root` nor `parent`";
-        return Err(source.refuse(
-            &part,
-            message,
-            "complete the line, as in `tc qdisc add dev eth0 root ...`",
-        ));
-    }
+    let kind = sending(source, kind, is_placed, &part)?;
     let mut params = Params::new(source, &kind.text, rest);
     let of = self::kind(&mut params, kind)?;
     warnings.append(&mut params.warnings);
     Ok(Qdisc { device, handle, parent, kind: of, part })
+}
+
+/// The name of a discipline, which must exist, be for packets that leave, and have a place.
+fn sending<'w>(
+    source: Source<'_>,
+    kind: Option<&'w Word>,
+    is_placed: bool,
+    part: &Part,
+) -> Result<&'w Word, Invalid> {
+    let Some(kind) = kind else {
+        return Err(source.refuse(part, "the line names no queue discipline", "complete the line"));
+    };
+    if matches!(kind.text.as_str(), "ingress" | "clsact") {
+        let help = "import the lines of the device that the packets are redirected to, such as ifb0, with \
+                    --direction receive";
+        let message = "a discipline for arriving packets cannot be translated";
+        return Err(source.refuse(&kind.part(), message, help));
+    }
+    if !is_placed {
+        let help = "complete the line, as in `tc qdisc add dev eth0 root ...`";
+        return Err(source.refuse(part, "the line says neither `root` nor `parent`", help));
+    }
+    Ok(kind)
 }
 
 /// The part of a handle before the colon: "1:1" and "1:" are below and at the discipline "1".

@@ -43,11 +43,16 @@ pub(crate) struct Netem {
     pub(crate) rate: Option<Given<u64>>,
 }
 
-/// A delay, ns. The jitter is uniform: from the delay less the jitter to the delay plus the jitter.
-#[derive(Debug, Clone, Copy)]
+/// A delay, ns. The jitter is uniform, from the delay less the jitter to the delay plus the jitter, or normal
+/// with the jitter as its standard deviation.
+#[derive(Debug, Clone)]
 pub(crate) struct Delay {
     pub(crate) ns: u64,
     pub(crate) jitter_ns: u64,
+    /// Part of the jitter that a packet takes over from the packet before, ppb.
+    pub(crate) correlation: Option<Given<u64>>,
+    /// Where the line says that the jitter is normal.
+    pub(crate) normal: Option<Part>,
 }
 
 /// Loss, with shares in ppb.
@@ -93,9 +98,7 @@ pub(crate) fn read(params: &mut Params<'_>, kind: &Word) -> Result<Netem, Invali
             _ => return Err(params.unknown(key)),
         }
     }
-    if let Some(shape) = distribution {
-        shaped(params, &netem, &shape)?;
-    }
+    shaped(params, netem.delay.as_mut(), distribution)?;
     if let (Some(reorder), None) = (&netem.reorder, &netem.delay) {
         let message = "netem reorders only packets that it delays, and the line has no `delay`";
         return Err(params.source.refuse(&reorder.part, message, "write `delay` too, as in `delay 10ms`"));
@@ -126,37 +129,64 @@ fn no_correlation(params: &mut Params<'_>, key: &Word) -> Result<(), Invalid> {
     if params.read(&part, word, share)? == 0.0 {
         return Ok(());
     }
-    let why = "each packet of a scenario has random numbers that are independent of the packet before";
-    Err(params.untranslated(&part, why, "leave the correlation out; for bursts of loss write `loss gemodel`"))
+    let why = "whether a packet of a scenario is lost does not depend on the packet before";
+    Err(params.untranslated(&part, why, "leave it out; for bursts of loss write `loss gemodel`"))
 }
 
 fn delay(params: &mut Params<'_>, key: &Word) -> Result<Given<Delay>, Invalid> {
     let base = params.value(key, time)?;
-    let mut given = Given { value: Delay { ns: base.value, jitter_ns: 0 }, part: base.part };
+    let value = Delay { ns: base.value, jitter_ns: 0, correlation: None, normal: None };
+    let mut given = Given { value, part: base.part };
     if let Some(word) = params.number() {
         given.part = params.part(key, word);
         given.value.jitter_ns = params.read(&given.part, word, time)?;
-        no_correlation(params, key)?;
-    }
-    if given.value.jitter_ns > given.value.ns {
-        let why = "the jitter is larger than the delay, so netem sends a share of the packets at once";
-        return Err(params.untranslated(&given.part, why, "write a jitter of at most the delay"));
+        given.value.correlation = correlation(params, key, given.value.jitter_ns)?;
     }
     Ok(given)
 }
 
-/// Checks a distribution of the jitter. This is the one place to change when scenarios have a key for normal or
-/// correlated jitter; [`no_correlation`] refuses the correlation.
-fn shaped(params: &Params<'_>, netem: &Netem, shape: &Given<String>) -> Result<(), Invalid> {
-    if netem.delay.as_ref().is_none_or(|delay| delay.value.jitter_ns == 0) {
-        let help = "write it behind a jitter, as in `delay 100ms 10ms distribution uniform`";
-        return Err(params.source.refuse(&shape.part, "there is no jitter that it could shape", help));
+/// The most that a packet takes over from the packet before, percent: the range of `jitter_correlation`.
+const CORRELATION_MAX: u64 = 99;
+
+/// Reads the correlation of a jitter. None is the same as 0.
+fn correlation(params: &mut Params<'_>, key: &Word, jitter_ns: u64) -> Result<Option<Given<u64>>, Invalid> {
+    let Some(word) = params.number() else { return Ok(None) };
+    let part = params.part(key, word);
+    let value = ppb(params.read(&part, word, share)?);
+    if value > CORRELATION_MAX * (WHOLE_PPB / 100) {
+        let why = format!("packets of a scenario take over {CORRELATION_MAX}% of the jitter before at most");
+        return Err(params.untranslated(&part, &why, "write a smaller correlation"));
     }
-    if shape.value == "uniform" {
-        return Ok(());
+    Ok((value > 0 && jitter_ns > 0).then_some(Given { value, part }))
+}
+
+/// Sets the distribution of the jitter, and checks that a scenario has such a jitter.
+fn shaped(
+    params: &Params<'_>,
+    delay: Option<&mut Given<Delay>>,
+    shape: Option<Given<String>>,
+) -> Result<(), Invalid> {
+    let delay = delay.filter(|delay| delay.value.jitter_ns > 0);
+    match (delay, shape) {
+        (None, None) => Ok(()),
+        (None, Some(shape)) => {
+            let help = "write it behind a jitter, as in `delay 100ms 10ms distribution normal`";
+            Err(params.source.refuse(&shape.part, "there is no jitter that it could shape", help))
+        }
+        (Some(delay), Some(shape)) if shape.value == "normal" => {
+            delay.value.normal = Some(shape.part);
+            Ok(())
+        }
+        (Some(_), Some(shape)) if shape.value != "uniform" => {
+            let why = "the jitter of a scenario is uniform or normal";
+            Err(params.untranslated(&shape.part, why, "leave out the distribution"))
+        }
+        (Some(delay), _) if delay.value.jitter_ns > delay.value.ns => {
+            let why = "the jitter is larger than the delay, so netem sends a share of the packets at once";
+            Err(params.untranslated(&delay.part, why, "write a jitter of at most the delay"))
+        }
+        _ => Ok(()),
     }
-    let why = "the jitter of a scenario is uniform";
-    Err(params.untranslated(&shape.part, why, "write `distribution uniform`, or leave it out"))
 }
 
 fn rated(params: &mut Params<'_>, key: &Word) -> Result<Given<u64>, Invalid> {
@@ -222,8 +252,8 @@ fn loss(params: &mut Params<'_>, key: &Word) -> Result<Given<Loss>, Invalid> {
 
 const GEMODEL: &str = "write `loss gemodel P R`";
 
-/// The loss of a line with two states: `p` and `r` are the chances that a packet finds the line turned bad and
-/// turned good.
+/// The loss of a line with two states: `p` and `r` are the chances that a packet finds the line turned bad
+/// and turned good.
 fn gilbert(
     params: &mut Params<'_>,
     part: Part,

@@ -1,5 +1,5 @@
-//! From queue disciplines to links: a link for the data and, if something delays or drops ACKs, a link for the
-//! ACKs.
+//! From queue disciplines to links: a link for the data and, if something delays or drops ACKs, a link for
+//! the ACKs.
 
 use fairpace_scenario::quantity::{Dimension, show, show_time};
 use fairpace_scenario::{Invalid, ns};
@@ -202,8 +202,8 @@ impl<'a> Path<'a> {
         }
         let (rate, delay) = (show(rate_bps, Dimension::Rate), show(delay_ns, Dimension::Time));
         let message = format!(
-            "netem holds {limit} packets, those that it delays among them, but {rate} have {delayed} full packets \
-             within {delay}: netem drops packets below that rate"
+            "netem holds {limit} packets, those that it delays among them, but {rate} have {delayed} full \
+             packets within {delay}: netem drops packets below that rate"
         );
         let help = format!("write a `limit` above {delayed}, or a lower rate");
         Err(self.source.refuse(&netem.limit.part, message, help))
@@ -234,16 +234,26 @@ impl<'a> Path<'a> {
     }
 
     fn delay(&mut self, netem: &Netem, has_data: bool, side: &mut Side) -> Result<(), Invalid> {
-        let Some(Given { value: Delay { ns, jitter_ns }, part }) = &netem.delay else { return Ok(()) };
+        let Some(Given { value: Delay { ns, jitter_ns, correlation, normal }, part }) = &netem.delay else {
+            return Ok(());
+        };
         let from = self.source.quote(part);
         if let Some(reorder) = netem.reorder.as_ref().filter(|reorder| reorder.value > 0) {
             return self.reorder(netem, reorder, has_data, side);
         }
-        // from the delay less the jitter to the delay plus the jitter
-        side.delay_ns = ns - jitter_ns;
-        side.keys.push(Entry::time("delay", side.delay_ns, from.clone()));
+        // uniform: from the delay less the jitter to the delay plus the jitter; normal: around the delay
+        let (delay_ns, jitter) =
+            if normal.is_some() { (*ns, *jitter_ns) } else { (ns - jitter_ns, 2 * jitter_ns) };
+        side.delay_ns = delay_ns;
+        side.keys.push(Entry::time("delay", delay_ns, from.clone()));
+        if let Some(part) = normal {
+            side.keys.push(Entry::text("jitter_distribution", "normal", self.source.quote(part)));
+        }
+        if let Some(Given { value, part }) = correlation {
+            side.keys.push(Entry::share("jitter_correlation", *value, self.source.quote(part)));
+        }
         if *jitter_ns > 0 {
-            side.keys.push(Entry::time("jitter", 2 * jitter_ns, from.clone()));
+            side.keys.push(Entry::time("jitter", jitter, from.clone()));
             // with a rate netem counts each delay from the packet before
             if netem.rate.is_none() {
                 side.keys.push(Entry::plain("reorders", "true", from));
@@ -263,7 +273,7 @@ impl<'a> Path<'a> {
         let refuse = |why: &str, help: &str| {
             Err(self.source.refuse(&reorder.part, format!("it cannot be translated: {why}"), help))
         };
-        let Some(Given { value: Delay { ns, jitter_ns }, part }) = &netem.delay else { return Ok(()) };
+        let Some(Given { value: Delay { ns, jitter_ns, .. }, part }) = &netem.delay else { return Ok(()) };
         if !has_data {
             return refuse(
                 "ACKs of a scenario keep their order",

@@ -1,4 +1,5 @@
-//! The parameters of tbf and of queue disciplines: tc-tbf(8), tc-fq_codel(8), tc-codel(8), tc-pie(8), tc-red(8).
+//! The parameters of tbf and of queue disciplines: tc-tbf(8), tc-fq_codel(8), tc-codel(8), tc-pie(8),
+//! tc-red(8).
 
 use fairpace_scenario::Invalid;
 

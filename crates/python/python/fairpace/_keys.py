@@ -157,6 +157,18 @@ class Link:
         us, ms, s, min or h; 0s to 10s.) Default: the delay stays.
     :param handover_outage: At each handover nothing leaves the link for this long; packets wait, unless ``outages``
         says more. Needs ``handover_every``. (time: ns, us, ms, s, min or h; 0s to 3600s.) Default: no outage.
+    :param cellular_spread: The rate varies at random, as that of a cellular link: each 100 ms it has another value,
+        whose logarithm is a random walk that returns to its mean. This is the standard deviation of the rate as a part
+        of its mean. The mean over the run is exactly ``rate``, with each seed. Not with ``trace``, ``rate_at``,
+        ``burst``, ``handover_every``. (percentage: ppb, ppm or %; 1% to 300%.) Default: the rate does not vary.
+    :param cellular_memory: After this time the autocorrelation of the logarithm of the cellular rate has fallen to 1/e.
+        Needs ``cellular_spread``. (time: ns, us, ms, s, min or h; 10ms to 3600s.) Default: 2 s.
+    :param cellular_outage: Mean length of outages, in which nothing leaves the link and packets wait. Lengths are
+        multiples of 100 ms, at random: each is followed by another 100 ms with the same probability. Needs
+        ``cellular_spread``, ``cellular_outage_every``. (time: ns, us, ms, s, min or h; 100ms to 3600s.) Default: no
+        outages.
+    :param cellular_outage_every: Mean time from the end of an outage to the next outage, which begins at random. Needs
+        ``cellular_outage``. (time: ns, us, ms, s, min or h; 100ms to 3600s.) Default: no outages.
     """
 
     name: str | None = None
@@ -209,6 +221,10 @@ class Link:
     handover_rate: Rate | None = None
     handover_delay: Time | None = None
     handover_outage: Time | None = None
+    cellular_spread: Share | None = None
+    cellular_memory: Time | None = None
+    cellular_outage: Time | None = None
+    cellular_outage_every: Time | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -533,6 +549,10 @@ KINDS: dict[str, str] = {
     "link.handover_rate": "Rate",
     "link.handover_delay": "Time",
     "link.handover_outage": "Time",
+    "link.cellular_spread": "Share",
+    "link.cellular_memory": "Time",
+    "link.cellular_outage": "Time",
+    "link.cellular_outage_every": "Time",
     "flow.rtt": "Time",
     "flow.access_delay": "Time",
     "flow.start": "Time",

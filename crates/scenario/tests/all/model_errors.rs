@@ -1,10 +1,10 @@
-//! The same for the keys of Wi-Fi, handovers, audio and video.
+//! The same for the keys of Wi-Fi, handovers, cellular links, audio and video.
 
 use crate::key_errors::check;
 use crate::support::problem;
 
 #[test]
-fn of_wifi_handovers_and_cellular_links() {
+fn of_wifi_and_handovers() {
     check(
         "buffer = \"2MB\"",
         &[
@@ -50,6 +50,15 @@ fn of_wifi_handovers_and_cellular_links() {
                 "`handover_every` and `rate_at` exclude each other",
                 "leave out",
             ),
+        ],
+    );
+}
+
+#[test]
+fn of_cellular_links() {
+    check(
+        "buffer = \"2MB\"",
+        &[
             (
                 "buffer = \"2MB\"\ncellular_spread = \"400%\"",
                 "out-of-range",
