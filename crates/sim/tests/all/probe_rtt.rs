@@ -105,14 +105,10 @@ fn curve(label: &str, colour: Colour, look: Look, r: &Run, y: &[f32]) -> Curve {
     Curve { label: label.to_owned(), colour: Some(colour), layers: vec![layer] }
 }
 
-/// The states of BBRv3 around the fall. Later states would hide the curves.
+/// The probes and PROBE_RTTs of BBRv3 around the fall. Labels of other states would overlap, and later ones
+/// would hide the curves.
 fn states(r: &Run) -> Vec<Change> {
-    let names = [
-        (Phase::ProbeBwUp, "UP"),
-        (Phase::ProbeRtt, "PROBE_RTT"),
-        (Phase::ProbeBwDown, "DOWN"),
-        (Phase::ProbeBwRefill, "REFILL"),
-    ];
+    let names = [(Phase::ProbeBwUp, "UP"), (Phase::ProbeRtt, "PROBE_RTT")];
     let phases = &r.series.flows[0].phase;
     let begins = (1..phases.len()).filter(|i| phases[*i] != phases[*i - 1]);
     let shown = begins.filter(|i| (10.0..24.0).contains(&r.series.t_s[*i]));
