@@ -136,10 +136,18 @@
     }
   }
 
+  // The span that is shown if one is asked for: everything in place of too little.
+  function limited(from, to) {
+    const isAll = to - from < data.end_s / 2000 || (from <= 0 && to >= data.end_s);
+    return isAll ? all : [Math.max(0, from), Math.min(data.end_s, to)];
+  }
+
+  // The first seconds, which are startup and come before the measurement window.
+  const spans = { all, start: [0, Math.max(data.end_s / 12, Math.min(1, data.end_s))], window: data.window_s };
+
   // Shows a span of time in all plots. It stretches the drawings and does not draw them again.
   function showSpan(from, to) {
-    const isAll = to - from < data.end_s / 2000 || (from <= 0 && to >= data.end_s);
-    span = isAll ? all : [Math.max(0, from), Math.min(data.end_s, to)];
+    span = limited(from, to);
     const length = span[1] - span[0];
     chooseHeights();
     for (const panel of panels) {
@@ -149,6 +157,10 @@
       const times = ticks(...span, panel.plot.clientWidth / 70);
       panel.xaxis.replaceChildren(...times.map((t) => axisLabel(t, "left", (t - span[0]) / length)));
       if (!panel.fixed) showHeights(panel);
+    }
+    for (const button of document.querySelectorAll("[data-span]")) {
+      const [start, end] = limited(...spans[button.dataset.span]);
+      button.setAttribute("aria-pressed", String(start === span[0] && end === span[1]));
     }
     showCursor(null);
   }
@@ -197,6 +209,7 @@
     panel.plot.addEventListener("pointerleave", () => { if (!dragFrom) showCursor(null); });
     panel.plot.addEventListener("dblclick", () => showSpan(...all));
     panel.element.addEventListener("keydown", (event) => {
+      if (event.target !== panel.element) return; // Escape at a word closes its meaning
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (step && panel.times.length) {
         const now = cursorAt ?? (step > 0 ? span[0] : span[1]);
@@ -223,8 +236,6 @@
     });
   }
 
-  // The first seconds, which are startup and come before the measurement window.
-  const spans = { all, start: [0, Math.max(data.end_s / 12, Math.min(1, data.end_s))], window: data.window_s };
   for (const button of document.querySelectorAll("[data-span]")) {
     button.addEventListener("click", () => showSpan(...spans[button.dataset.span]));
   }

@@ -7,7 +7,7 @@ use crate::colour::{class, style};
 use crate::path::{area, line, steps};
 use crate::plot::{asset, percent, x_axis, y_axis};
 use crate::scale::{HEIGHT, Scale, WIDTH, spread, tick_text};
-use crate::svg::number;
+use crate::svg::{number, width};
 use maud::{Markup, PreEscaped, html};
 
 pub use crate::change::Change;
@@ -19,6 +19,10 @@ pub use crate::strip::Strip;
 pub(crate) const PLOT_PX: f64 = 260.0;
 /// Height of a label at the end of a curve in pixels, as in chart.css.
 pub(crate) const LABEL_PX: f64 = 16.0;
+/// Size of a label at the end of a curve, and the space before it for a line to its curve, in pixels, as in
+/// chart.css.
+const LABEL: f64 = 13.0;
+const BEFORE_LABEL: f64 = 20.0;
 /// The largest number of labels that fit beside the curves. Otherwise the labels are above the chart.
 const MOST_LABELS: usize = 8;
 /// The largest number of letters in a label that fits beside the curves.
@@ -109,7 +113,7 @@ pub fn head(title: &str, page_style: &'static str) -> Markup {
         title,
         false,
         &html! {
-            (asset(include_str!("../assets/chart.css"))) (PreEscaped(style(true))) (asset(page_style))
+            (asset(include_str!("../assets/chart.css"))) (PreEscaped(style())) (asset(page_style))
         },
     )
 }
@@ -208,13 +212,11 @@ impl Chart {
     /// The labels at the ends of the curves, each with a line to its curve.
     fn labels(&self, ends: &[f64]) -> Markup {
         let half = LABEL_PX / PLOT_PX / 2.0;
-        // A letter is about half as wide as high. A line to the curve is in front of the label.
-        let width =
-            3 + self.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0) * 5 / 9;
+        let label = self.curves.iter().map(|curve| width(&curve.label, LABEL)).fold(0.0, f64::max);
         let places = spread(ends, 2.0 * half, half, 1.0 - half);
         let y = |part: f64| HEIGHT - (part * f64::from(HEIGHT)).round() as i32;
         html! {
-            div.ends aria-hidden="true" style={ "width:" (width) "em" } {
+            div.ends aria-hidden="true" style={ "width:" (number(BEFORE_LABEL + label)) "px" } {
                 svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" {
                     @for ((curve, end), place) in self.curves.iter().zip(ends).zip(&places) {
                         path class={ "thin " (class(curve.colour)) }

@@ -55,6 +55,8 @@ const PALER: u32 = 32;
 const MOST_TONES: usize = 6;
 /// The backgrounds, light and dark, as `--paper` in palette.css and dark.css.
 const PAPER: [Rgb; 2] = [[0xff, 0xff, 0xff], [0x14, 0x18, 0x1d]];
+/// Least contrast of text to its background: WCAG 2, success criterion 1.4.3.
+const READABLE: f64 = 4.5;
 
 const fn entry(names: &'static [&'static str], light: Rgb, dark: Rgb) -> Entry {
     Entry { names, light, dark }
@@ -140,15 +142,12 @@ pub(crate) fn class(colour: Option<Colour>) -> String {
     class
 }
 
-/// The style sheet of the colour classes for a light background; with `dark_too` also for a dark background,
-/// where the reader prefers it.
-pub(crate) fn style(dark_too: bool) -> String {
-    let mut style = rules(|entry| entry.light, [0, 0, 0], PAPER[0]);
-    if dark_too {
-        let dark = rules(|entry| entry.dark, [0xff, 0xff, 0xff], PAPER[1]);
-        let _ = write!(style, "@media (prefers-color-scheme: dark) {{\n{dark}}}\n");
-    }
-    style
+/// The style sheet of the colour classes, for a light background and for a dark one where the reader prefers
+/// it.
+pub(crate) fn style() -> String {
+    let light = rules(|entry| entry.light, [0, 0, 0], PAPER[0]);
+    let dark = rules(|entry| entry.dark, [0xff, 0xff, 0xff], PAPER[1]);
+    format!("{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n")
 }
 
 fn rules(of: impl Fn(&Entry) -> Rgb, deepest: Rgb, paper: Rgb) -> String {
@@ -158,11 +157,35 @@ fn rules(of: impl Fn(&Entry) -> Rgb, deepest: Rgb, paper: Rgb) -> String {
         let plain = of(entry);
         let tones =
             [("", plain), (".deep", mixed(plain, deepest, DEEPER)), (".pale", mixed(plain, paper, PALER))];
-        for (tone, [red, green, blue]) in tones {
-            let _ = writeln!(style, ".{class}{tone} {{ --c: #{red:02x}{green:02x}{blue:02x}; }}");
+        for (tone, colour) in tones {
+            let text = readable(colour, deepest, paper);
+            let _ = writeln!(style, ".{class}{tone} {{ --c: {}; --t: {}; }}", hex(colour), hex(text));
         }
         style
     })
+}
+
+fn hex([red, green, blue]: Rgb) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+/// The colour of text that is nearest to a colour on the way to the deepest one.
+fn readable(colour: Rgb, deepest: Rgb, paper: Rgb) -> Rgb {
+    let mut tones = (0..100).map(|percent| mixed(colour, deepest, percent));
+    tones.find(|tone| contrast(*tone, paper) >= READABLE).unwrap_or(deepest)
+}
+
+/// The contrast ratio of two colours, from 1 to 21 (WCAG 2).
+fn contrast(a: Rgb, b: Rgb) -> f64 {
+    let luminance = |of: Rgb| {
+        let linear = of.map(|part| match f64::from(part) / 255.0 {
+            part if part <= 0.04045 => part / 12.92,
+            part => ((part + 0.055) / 1.055).powf(2.4),
+        });
+        linear.iter().zip([0.2126, 0.7152, 0.0722]).map(|(part, weight)| part * weight).sum::<f64>()
+    };
+    let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
+    a.max(b) / a.min(b)
 }
 
 /// The colour that is this percentage of the way from one to another.
@@ -201,10 +224,65 @@ mod tests {
 
     #[test]
     fn the_style_has_each_class_that_is_used() {
-        let style = style(true);
+        let style = style();
         for colour in [Colour::among(Hue::of("level"), 0, 2), Colour::among(None, 1, 2)] {
             let class = class(Some(colour)).replace(' ', ".");
             assert_eq!(style.matches(&format!(".{class} {{")).count(), 2, "{class} in {style}");
+        }
+    }
+
+    /// The value of a variable in one of the palettes, where it may be that of another variable.
+    fn value(palettes: &[&str], name: &str) -> Rgb {
+        let of = |sheet: &&str| {
+            let (_, after) = sheet.split_once(&format!("{name}: "))?;
+            after.split_once(';').map(|(value, _)| value.to_owned())
+        };
+        let value = palettes.iter().find_map(of).unwrap_or_else(|| panic!("{name} is not in the palette"));
+        if let Some(other) = value.strip_prefix("var(").and_then(|of| of.strip_suffix(')')) {
+            return self::value(palettes, other);
+        }
+        let digits: String = value.trim_start_matches('#').to_owned();
+        let digits = if digits.len() == 3 { digits.chars().flat_map(|c| [c, c]).collect() } else { digits };
+        [0, 2, 4].map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap())
+    }
+
+    #[test]
+    fn text_has_the_contrast_that_wcag_asks_for() {
+        assert!((contrast([0, 0, 0], [0xff; 3]) - 21.0).abs() < 1e-9);
+        assert!((contrast([0x76; 3], [0xff; 3]) - 4.54).abs() < 0.01, "WebAIM: #767676 on white");
+        let (light, dark) = (include_str!("../assets/palette.css"), include_str!("../assets/dark.css"));
+        let texts = ["ink", "muted", "accent", "link"].map(|name| format!("--{name}"));
+        let flows = (0..8).map(|i| format!("--text-{i}"));
+        let texts: Vec<String> = texts.into_iter().chain(flows).collect();
+        for (palettes, paper) in [(&[light][..], PAPER[0]), (&[dark, light], PAPER[1])] {
+            assert_eq!(value(palettes, "--paper"), paper);
+            for background in ["--paper", "--shade"] {
+                let background = value(palettes, background);
+                for name in &texts {
+                    let ratio = contrast(value(palettes, name), background);
+                    assert!(ratio >= READABLE, "{name}: {ratio:.2} on {background:02x?}");
+                }
+                // borders of buttons: WCAG 2, success criterion 1.4.11
+                let border = contrast(value(palettes, "--control"), background);
+                assert!(border >= 3.0, "{border:.2} on {background:02x?}");
+            }
+            // the pressed button has the colours of text exchanged
+            assert!(contrast(value(palettes, "--ink"), paper) >= 7.0);
+        }
+    }
+
+    #[test]
+    fn text_in_the_colour_of_an_algorithm_is_readable_and_as_near_to_it_as_possible() {
+        let style = style();
+        let (light, dark) = style.split_once("@media").unwrap();
+        for (rules, paper) in [(light, PAPER[0]), (dark, PAPER[1])] {
+            let rules: Vec<&str> = rules.lines().filter(|line| line.contains("--c")).collect();
+            assert_eq!(rules.len(), 3 * (ALGORITHMS.len() + 1));
+            for rule in rules {
+                let (line, text) = (value(&[rule], "--c"), value(&[rule], "--t"));
+                assert!(contrast(text, paper) >= READABLE, "{rule}");
+                assert!(text == line || contrast(line, paper) < READABLE, "{rule}");
+            }
         }
     }
 }

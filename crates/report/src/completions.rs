@@ -3,6 +3,7 @@
 use crate::plot::{flow_class, percent, swatch, x_axis};
 use crate::scale::{Axis, HEIGHT, WIDTH, fixed, tick_text};
 use crate::tables::rows_of_flows;
+use crate::words::explained;
 use crate::{Case, Study};
 use fairpace_results::Completions;
 use maud::{Markup, html};
@@ -48,9 +49,9 @@ fn table(cases: &[&Case]) -> Markup {
                     th.number scope="col" { "Began" }
                     th.number scope="col" { "Completed" }
                     th.number scope="col" { "Time, mean" br; small { "ms" } }
-                    @for of in ["p50", "p95", "p99"] { th.number scope="col" { (of) br; small { "ms" } } }
+                    @for of in ["p50", "p95", "p99"] { th.number scope="col" { (explained(of)) br; small { "ms" } } }
                     th.number scope="col" { "Slowdown" br; small { "mean" } }
-                    @for of in ["p50", "p95", "p99"] { th.number scope="col" { (of) } }
+                    @for of in ["p50", "p95", "p99"] { th.number scope="col" { (explained(of)) } }
                 } }
                 (rows_of_flows(cases, |flow| flow.completions.as_ref(), cells))
             }

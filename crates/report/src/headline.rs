@@ -5,7 +5,8 @@
 use crate::panels::Axes;
 use crate::path::{line, rebin};
 use crate::plot::{Mark, Panel, Readout, Rule, figure, flow_class, percent};
-use crate::scale::{Scale, fixed, spread, tick_text};
+use crate::scale::{Scale, centred, fixed, tick_text};
+use crate::words::explained;
 use crate::{Case, Study, beside};
 use maud::{Markup, html};
 
@@ -42,11 +43,12 @@ pub(crate) fn rules(case: &Case) -> Vec<Rule> {
     flows.filter_map(rule).collect()
 }
 
-/// A number beside a plot: the mean goodput of a flow, and the published one.
+/// A number beside a plot, at the height of its value: the mean goodput of a flow, or the published one, which
+/// stands at its dashed line.
 pub(crate) struct Label {
     pub(crate) flow: usize,
-    pub(crate) mean: String,
-    pub(crate) published: Option<String>,
+    pub(crate) text: String,
+    pub(crate) is_published: bool,
     /// Height of the label's middle above the axis, as a part of the height of the plot.
     pub(crate) place: f64,
 }
@@ -57,20 +59,20 @@ pub(crate) fn labels(case: &Case, scale: &Scale, line: f64) -> Vec<Label> {
     if flows.len() > LABELLED_FLOWS {
         return Vec::new();
     }
-    let wanted: Vec<f64> = flows.iter().map(|flow| scale.value.place(flow.goodput_mbps)).collect();
-    let lines = if rules(case).is_empty() { 1.0 } else { 2.0 };
-    let places = spread(&wanted, line * lines, line * lines / 2.0, 1.0 - line * lines / 2.0);
-    let label = case.context.published.as_ref().map_or("", |p| p.label.as_str());
-    let published =
-        |i| case.published_mbps(i).map(|x| format!("{label} {}", fixed(Some(x), 1)).trim().to_owned());
-    let all = flows.iter().zip(places).enumerate();
-    all.map(|(flow, (f, place))| Label {
-        flow,
-        mean: fixed(Some(f.goodput_mbps), 1),
-        published: published(flow),
-        place,
-    })
-    .collect()
+    let name = case.context.published.as_ref().map_or("", |p| p.label.as_str());
+    let label = |flow, value, is_published: bool| {
+        let number = fixed(Some(value), 1);
+        let text = if is_published { format!("{name} {number}").trim().to_owned() } else { number };
+        Label { flow, text, is_published, place: scale.value.place(value) }
+    };
+    let means = flows.iter().enumerate().map(|(flow, of)| label(flow, of.goodput_mbps, false));
+    let published = (0..flows.len()).filter_map(|flow| Some(label(flow, case.published_mbps(flow)?, true)));
+    let mut labels: Vec<Label> = means.chain(published).collect();
+    let wanted: Vec<f64> = labels.iter().map(|label| label.place).collect();
+    for (label, place) in labels.iter_mut().zip(centred(&wanted, line, line / 2.0, 1.0 - line / 2.0)) {
+        label.place = place;
+    }
+    labels
 }
 
 /// A subtitle such as "Jain 0.57 · mean queueing delay 37.5 ms".
@@ -105,7 +107,7 @@ pub(crate) fn section(study: &Study, axes: &Axes) -> Markup {
     let rows = rows(study);
     let columns = rows.iter().map(Vec::len).max().unwrap_or(1);
     html! {
-        p.legend { (legend(study)) }
+        p.legend { (explained(&legend(study))) }
         @for row in rows {
             div.multiples style={ "--columns:" (columns) } {
                 @for case in row { (multiple(study, case, scale)) }
@@ -147,8 +149,7 @@ fn multiple(study: &Study, case: &Case, scale: Scale) -> Markup {
                 @for label in labels {
                     span class=(flow_class(Some(label.flow))) data-flow=(label.flow)
                         style={ "bottom:" (percent(label.place)) } {
-                        b { (label.mean) }
-                        @if let Some(published) = label.published { small { (published) } }
+                        @if label.is_published { (label.text) } @else { b { (label.text) } }
                     }
                 }
             }

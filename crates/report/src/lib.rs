@@ -20,6 +20,7 @@ mod completions;
 mod data;
 mod groups;
 mod headline;
+mod letters;
 mod media;
 mod page;
 mod panels;
@@ -32,6 +33,7 @@ mod still;
 mod strip;
 pub mod svg;
 mod tables;
+mod words;
 
 use std::sync::LazyLock;
 

@@ -2,6 +2,7 @@
 
 use crate::scale::{fixed, tick_text};
 use crate::tables::rows_of_flows;
+use crate::words::explained;
 use crate::{Case, Study};
 use fairpace_results::MediaSummary;
 use maud::{Markup, html};
@@ -37,11 +38,11 @@ fn table(cases: &[&Case]) -> Markup {
                 th.number scope="col" { "Lost" }
                 th.number scope="col" { "Late or lost" br; small { "%" } }
                 th.number scope="col" { "Longest freeze" br; small { "ms" } }
-                th.number scope="col" { "Frame delay" br; small { "p50, ms" } }
-                @for of in ["p95", "p99"] { th.number scope="col" { (of) br; small { "ms" } } }
-                th.number scope="col" { "Packet delay" br; small { "p50, ms" } }
-                @for of in ["p95", "p99"] { th.number scope="col" { (of) br; small { "ms" } } }
-                th.number scope="col" { "Variation" br; small { "p99, ms" } }
+                th.number scope="col" { "Frame delay" br; small { (explained("p50, ms")) } }
+                @for of in ["p95", "p99"] { th.number scope="col" { (explained(of)) br; small { "ms" } } }
+                th.number scope="col" { "Packet delay" br; small { (explained("p50, ms")) } }
+                @for of in ["p95", "p99"] { th.number scope="col" { (explained(of)) br; small { "ms" } } }
+                th.number scope="col" { "Variation" br; small { (explained("p99, ms")) } }
             } }
             (rows_of_flows(cases, |flow| flow.media.as_ref(), cells))
         }

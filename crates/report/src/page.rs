@@ -3,6 +3,7 @@
 use crate::panels::{Axes, lanes, panels};
 use crate::plot::{Panel, asset, figure, swatch};
 use crate::scale::{fixed, tick_text};
+use crate::words::{self, explained};
 use crate::{Case, Study, beside, completions, data, headline, media, place, repeats, tables};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -58,6 +59,7 @@ pub(crate) fn html(study: &Study) -> String {
                         @for case in &study.runs { (tables::reproduce(case)) }
                     }
                 }
+                (words::meanings())
                 footer { p { "Written by Fairpace. This file loads nothing from the network." } }
                 script #data type="application/json" { (PreEscaped(data::json(study, &panels))) }
                 script { (asset(include_str!("../assets/report.js"))) }
@@ -82,9 +84,9 @@ fn toolbar(study: &Study) -> Markup {
                 (beside::chips(study))
             }
             div.spans role="group" aria-label="Span of time shown" {
-                button type="button" data-span="all" { "All" }
-                button type="button" data-span="start" { "First seconds" }
-                button type="button" data-span="window" { "Measured" }
+                button type="button" aria-pressed="true" data-span="all" { "All" }
+                button type="button" aria-pressed="false" data-span="start" { "First seconds" }
+                button type="button" aria-pressed="false" data-span="window" { "Measured" }
                 output #span {}
             }
         }
@@ -111,7 +113,7 @@ fn run(study: &Study, case: &Case, panels: &[Panel]) -> Markup {
         ("Jain's index", fixed(summary.jain, 3), ""),
         ("Utilization", fixed(link.map(|l| l.utilization * 100.0), 1), "%"),
         ("Queueing delay, mean", fixed(link.and_then(|l| l.queue_delay_mean_ms), 1), "ms"),
-        ("p99", fixed(link.and_then(|l| l.queue_delay_p99_ms), 1), "ms"),
+        ("Queueing delay, p99", fixed(link.and_then(|l| l.queue_delay_p99_ms), 1), "ms"),
         ("Drops", link.map_or_else(|| "–".into(), |l| l.drops.to_string()), ""),
         ("Queue", queue.unwrap_or_else(|| "–".into()), ""),
     ];
@@ -124,7 +126,7 @@ fn run(study: &Study, case: &Case, panels: &[Panel]) -> Markup {
             }
             dl.facts {
                 @for (name, value, unit) in facts {
-                    div { dt { (name) } dd { (value) " " small { (unit) } } }
+                    div { dt { (explained(name)) } dd { (value) " " small { (unit) } } }
                 }
             }
             @if !case.run.notes.is_empty() { ul.notes { @for note in &case.run.notes { li { (note) } } } }

@@ -234,7 +234,7 @@ pub(crate) fn lanes(study: &Study, case: &Case) -> Markup {
         lanes.iter().map(|(i, summary, ..)| readout(summary, *i, String::new(), &[])).collect();
     html! {
         figure.panel.lanes tabindex="0" data-run=(case.index) data-panel=(LANES) data-max=(LARGEST_GAIN) {
-            (caption("Pacing gain and phase", "", "line: gain from 0 to 3, dotted at 1", &readouts))
+            (caption("Pacing gain and phase", "0 to 3", "line: gain, dotted at 1", &readouts))
             div.frame style={ "--lanes:" (lanes.len()) } {
                 div.yaxis.names aria-hidden="true" {
                     @for (_, summary, ..) in &lanes { span { (summary.name) } }

@@ -1,10 +1,11 @@
 //! The picture for a README: goodput over time of every run as one SVG.
 
 use crate::headline::{labels, legend, marks, rows, rules, subtitle};
+use crate::letters::clip;
 use crate::panels::Axes;
 use crate::plot::{drawing, flow_class};
 use crate::scale::{HEIGHT, Scale, WIDTH, tick_text};
-use crate::svg::{self, number};
+use crate::svg::{self, bold_width, number, width as text_width};
 use crate::{Case, Study, beside};
 use maud::{Markup, html};
 
@@ -31,14 +32,23 @@ mod layout {
     pub(super) const PLOT_Y: usize = 44;
     /// Space to the right of a plot for the numbers.
     pub(super) const ASIDE: usize = 76;
+    /// Space between a plot and its numbers.
+    pub(super) const BESIDE: usize = 8;
     /// Height of a plot.
     pub(super) const PLOT_HEIGHT: usize = 156;
     /// Height of a line of text.
     pub(super) const LINE: f64 = 15.0;
     /// Height of a line of the explanation below the plots.
     pub(super) const LEGEND_LINE: usize = 15;
-    /// Largest width of a letter of the title.
-    pub(super) const HEAD_LETTER: usize = 11;
+    // Sizes of letters, as in picture.css: of the title, the name of a run, a name in the key, a published value.
+    pub(super) const HEAD: f64 = 18.0;
+    pub(super) const RUN: f64 = 14.0;
+    pub(super) const NAME: f64 = 13.0;
+    pub(super) const LABEL: f64 = 12.0;
+    /// Largest width of a name in the key.
+    pub(super) const LONGEST_NAME: f64 = 125.0;
+    /// Width of a line and of the gaps around it in the key.
+    pub(super) const KEY_LINE: f64 = 44.0;
 }
 use layout::*;
 
@@ -66,7 +76,8 @@ pub(crate) fn svg(study: &Study) -> String {
     ];
     let drawing = html! {
         rect.paper width="100%" height="100%" rx="6" {}
-        text.head x=(PLOT_X) y="30" { (clip(study.title, width / HEAD_LETTER)) }
+        text.head x=(PLOT_X) y="30" {
+            (clip(study.title, (width - PLOT_X) as f64, |text| bold_width(text, HEAD))) }
         (key(study, width))
         @for (r, row) in rows.iter().enumerate() {
             @for (c, case) in row.iter().enumerate() {
@@ -93,26 +104,28 @@ pub(crate) fn svg(study: &Study) -> String {
 
 /// The names of the flows with their lines. The numbers beside the plots have the same colours.
 fn key(study: &Study, width: usize) -> Markup {
-    let own = (0..study.most_flows().min(6)).map(|i| (i, clip(&study.flow_name(i), 16)));
-    let records = beside::flows(study).into_iter().map(|of| (of.index, clip(&of.label, 16)));
+    let of_name = |text: &str| text_width(text, NAME);
+    let short = |name: &str| clip(name, LONGEST_NAME, of_name);
+    let own = (0..study.most_flows().min(6)).map(|i| (i, short(&study.flow_name(i))));
+    let records = beside::flows(study).into_iter().map(|of| (of.index, short(&of.label)));
     let (indices, names): (Vec<usize>, Vec<String>) = own.chain(records).unzip();
-    // Space for a line, a name with about seven units per letter, and a gap.
     let place =
-        |count: usize| PLOT_X + names[..count].iter().map(|n| 44 + 7 * n.chars().count()).sum::<usize>();
-    let fit = (0..names.len()).take_while(|i| place(i + 1) <= width).count();
+        |count: usize| PLOT_X as f64 + names[..count].iter().map(|n| KEY_LINE + of_name(n)).sum::<f64>();
+    let fit = (0..names.len()).take_while(|i| place(i + 1) <= width as f64).count();
     html! {
         @for (i, name) in names[..fit].iter().enumerate() {
-            path class={ "line " (flow_class(Some(indices[i]))) } d={ "M" (place(i)) ",48h18" } {}
-            text.name x=(place(i) + 24) y="52" { (name) }
+            path class={ "line " (flow_class(Some(indices[i]))) } d={ "M" (number(place(i))) ",48h18" } {}
+            text.name x=(number(place(i) + 24.0)) y="52" { (name) }
         }
     }
 }
 
 fn cell(study: &Study, case: &Case, scale: &Scale, plot_width: usize) -> Markup {
     let below = |part: f64| PLOT_Y as f64 + PLOT_HEIGHT as f64 * (1.0 - part);
-    let right = PLOT_X + plot_width + 8;
+    let right = PLOT_X + plot_width + BESIDE;
     html! {
-        text.run x=(PLOT_X) y="18" { (clip(&case.label, 30)) }
+        text.run x=(PLOT_X) y="18" {
+            (clip(&case.label, (plot_width + ASIDE) as f64, |text| bold_width(text, RUN))) }
         text.muted x=(PLOT_X) y="34" { (subtitle(case)) }
         svg x=(PLOT_X) y=(PLOT_Y) width=(plot_width) height=(PLOT_HEIGHT)
             viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
@@ -130,13 +143,10 @@ fn cell(study: &Study, case: &Case, scale: &Scale, plot_width: usize) -> Markup 
             }
         }
         @for label in labels(case, scale, LINE / PLOT_HEIGHT as f64) {
-            @let middle = below(label.place);
-            @let lift = if label.published.is_some() { LINE / 2.0 } else { 0.0 };
-            text class={ "value " (flow_class(Some(label.flow))) } x=(right)
-                y=(number(middle - lift + 5.0)) { (label.mean) }
-            @if let Some(published) = &label.published {
-                text.muted x=(right) y=(number(middle + lift + 4.0)) { (clip(published, 12)) }
-            }
+            @let (class, down) = if label.is_published { ("label ", 4.0) } else { ("value ", 5.0) };
+            text class={ (class) (flow_class(Some(label.flow))) } x=(right)
+                y=(number(below(label.place) + down))
+                { (clip(&label.text, (ASIDE - BESIDE) as f64, |text| text_width(text, LABEL))) }
         }
     }
 }
@@ -153,13 +163,4 @@ fn parts(text: &str, length: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// Cuts the text to at most `length` characters, because SVG text does not wrap.
-fn clip(text: &str, length: usize) -> String {
-    if text.chars().count() <= length {
-        text.into()
-    } else {
-        text.chars().take(length - 1).chain(['…']).collect()
-    }
 }

@@ -1,6 +1,7 @@
 //! One plot: the drawing, which the page and the picture share, and its frame in the page.
 
 use crate::scale::{Axis, HEIGHT, Scale, WIDTH, tick_text};
+use crate::words::explained;
 use maud::{Markup, PreEscaped, html};
 
 // Colours and dashes repeat after these many flows; together they distinguish 24 flows.
@@ -97,12 +98,13 @@ pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Mark
                 div.plot {
                     svg.drawing viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
                         preserveAspectRatio="none" role="img" {
-                        title { (panel.title) " over time, " (panel.unit) }
+                        title { (panel.title) " over time" @if !panel.unit.is_empty() { ", " (panel.unit) } }
                         desc { "Means over the measurement window: " (description) "." }
                         (drawing(&panel.scale, window_s, &panel.marks, &panel.rules))
                     }
                     @for rule in panel.rules.iter().filter(|rule| !rule.label.is_empty()) {
-                        span.rulelabel data-flow=[rule.flow] data-value=(rule.value)
+                        span class={ "rulelabel " (flow_class(rule.flow)) }
+                            data-flow=[rule.flow] data-value=(rule.value)
                             style={ "bottom:" (percent(panel.scale.value.place(rule.value))) }
                             { (rule.label) }
                     }
@@ -119,9 +121,10 @@ pub(crate) fn figure(run: usize, panel: &Panel, window_s: [f64; 2], aside: &Mark
 pub(crate) fn caption(title: &str, unit: &str, note: &str, readouts: &[Readout]) -> Markup {
     html! {
         figcaption {
-            span.title { (title) }
+            // a plot without a unit has the title of a user
+            span.title { @if unit.is_empty() { (title) } @else { (explained(title)) } }
             @if !unit.is_empty() { span.unit { (unit) } }
-            @if !note.is_empty() { span.note { (note) } }
+            @if !note.is_empty() { span.note { (explained(note)) } }
             span.readouts {
                 @for readout in readouts {
                     span.readout data-flow=[readout.flow] {
@@ -169,4 +172,20 @@ pub(crate) fn swatch(flow: Option<usize>) -> Markup {
 /// A file that becomes a part of the page, unescaped.
 pub(crate) fn asset(text: &'static str) -> PreEscaped<&'static str> {
     PreEscaped(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::svg::width;
+
+    /// `--axis` and the space behind a tick in page.css, and the size of its text.
+    #[test]
+    fn the_numbers_of_an_axis_fit_beside_it() {
+        for largest in (-2..8).flat_map(|power| [1.0, 1.4, 2.5, 5.0, 9.9].map(|x| x * 10_f64.powi(power))) {
+            for tick in Axis::holding(largest, 5).ticks().map(tick_text) {
+                assert!(width(&tick, 12.0) + 6.0 <= 44.0, "{tick}");
+            }
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 use crate::plot::{flow_class, swatch};
 use crate::scale::{Axis, HEIGHT, WIDTH, fixed, tick_text};
+use crate::words::explained;
 use crate::{Case, Study};
 use fairpace_results::{Metric, Repeat};
 use maud::{Markup, html};
@@ -75,7 +76,9 @@ fn table(repeat: &Repeat, case: &Case, what: &str, columns: &[Column]) -> Markup
                 caption { (what) ", means over all seeds" }
                 thead { tr {
                     th scope="col" { (what.trim_end_matches('s')) }
-                    @for (title, unit, ..) in columns { th scope="col" { (title) br; small { (unit) } } }
+                    @for (title, unit, ..) in columns {
+                        th scope="col" { (explained(title)) br; small { (explained(unit)) } }
+                    }
                 } }
                 tbody {
                     @for (index, name) in names.iter().enumerate() {
@@ -131,7 +134,7 @@ fn of_runs(repeat: &Repeat) -> Markup {
             @for ((title, _, factor, decimals, unit), estimate) in known {
                 div {
                     dt {
-                        (title)
+                        (explained(title))
                         @if estimate.runs < repeat.seeds.len() {
                             " (" (tick_text(estimate.runs as f64)) " runs)"
                         }

@@ -213,6 +213,34 @@ pub(crate) fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> 
     places
 }
 
+/// Moves labels apart like [`spread`], but so that the sum of the squares of their ways is least: labels that
+/// would overlap stay around the middle of what they belong to.
+pub(crate) fn centred(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    let steps = wanted.len().saturating_sub(1) as f64;
+    let gap = gap.min((high - low) / steps.max(1.0));
+    // Isotonic regression by pooling: labels of a pool are next to each other, at the mean of their offsets.
+    let mut pools: Vec<(f64, u32)> = Vec::new();
+    for (index, label) in order.iter().enumerate() {
+        pools.push((wanted[*label] - index as f64 * gap, 1));
+        while let [.., (before, many), (last, one)] = pools[..] {
+            if before <= last {
+                break;
+            }
+            pools.truncate(pools.len() - 2);
+            let all = many + one;
+            pools.push(((before * f64::from(many) + last * f64::from(one)) / f64::from(all), all));
+        }
+    }
+    let offsets = pools.iter().flat_map(|(offset, count)| (0..*count).map(move |_| *offset));
+    let mut places = wanted.to_vec();
+    for ((index, label), offset) in order.iter().enumerate().zip(offsets) {
+        places[*label] = offset.clamp(low, (high - steps * gap).max(low)) + index as f64 * gap;
+    }
+    places
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,6 +316,16 @@ mod tests {
         assert_eq!(spread(&[98.0, 99.0], 10.0, 0.0, 100.0), [90.0, 100.0]);
         assert_eq!(spread(&[5.0; 3], 80.0, 0.0, 100.0), [0.0, 50.0, 100.0]);
         assert!(spread(&[], 1.0, 0.0, 1.0).is_empty());
+    }
+
+    #[test]
+    fn labels_that_would_overlap_stay_around_their_middle() {
+        assert_eq!(centred(&[50.0, 52.0, 10.0, 99.0], 10.0, 0.0, 100.0), [46.0, 56.0, 10.0, 99.0]);
+        assert_eq!(centred(&[98.0, 99.0], 10.0, 0.0, 100.0), [90.0, 100.0]);
+        assert_eq!(centred(&[5.0; 3], 80.0, 0.0, 100.0), [0.0, 50.0, 100.0]);
+        // a pool that meets a label takes it up
+        assert_eq!(centred(&[40.0, 42.0, 47.0], 10.0, 0.0, 100.0), [33.0, 43.0, 53.0]);
+        assert!(centred(&[], 1.0, 0.0, 1.0).is_empty());
     }
 
     #[test]

@@ -1,13 +1,14 @@
-//! Charts as separate picture files: SVG with its text and light colours, for places that show a file without
-//! a style sheet, such as a README.
+//! Charts as separate picture files: SVG with its text and style, for places that show a file without a style
+//! sheet, such as a README. Its colours are dark where the reader prefers it.
 
 use std::collections::BTreeMap;
 
 use crate::chart::{Bar, Bars, Chart, Colour, LABEL_PX, Look, PLOT_PX, Row, Strip, bar_sampled, samples};
 use crate::colour::{class, style};
+use crate::letters::clip;
 use crate::scale::{Axis, HEIGHT, WIDTH, spread, tick_text};
 use crate::strip::drawn;
-use crate::svg::{self, number};
+use crate::svg::{self, number, width};
 use maud::{Markup, html};
 
 /// Width of a picture, in pixels: about that of a column of text.
@@ -18,8 +19,13 @@ const LEFT: f64 = 56.0;
 const RIGHT: f64 = 20.0;
 /// Height of a line of text, in pixels.
 const LINE: f64 = 20.0;
-/// Width of a letter, in pixels; SVG cannot measure text.
+/// Width of a letter of most labels, in pixels. Labels of wide letters get more: see [`space`].
 const LETTER: f64 = 7.0;
+/// Part of the gap after a label that wide letters may use, in pixels.
+const SLACK: f64 = 8.0;
+// Sizes of letters, as in picture.css: of labels at the ends of curves, and of names.
+const LABEL: f64 = 12.0;
+const NAME: f64 = 13.0;
 /// The largest number of points of a curve over time.
 const COLUMNS: usize = 1000;
 // Bar charts: height of a row, and begin and end of its bar, in pixels.
@@ -28,12 +34,12 @@ const BAR_FROM: f64 = 200.0;
 const BAR_TO: f64 = 480.0;
 
 impl Chart {
-    /// The chart as an SVG file. Its colours are light in dark schemes as well.
+    /// The chart as an SVG file.
     #[must_use]
     pub fn picture(&self) -> String {
         let ends = self.ends();
-        let letters = self.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0);
-        let aside = if ends.is_some() { 24.0 + LETTER * letters as f64 } else { 0.0 };
+        let label = self.curves.iter().map(|curve| space(&curve.label, LABEL)).fold(0.0, f64::max);
+        let aside = if ends.is_some() { 24.0 + label } else { 0.0 };
         let key = if ends.is_none() && self.needs_key() { self.key() } else { Vec::new() };
         let rows = key.last().map_or(0.0, |(_, row, _)| row + 1.0);
         let (width, height) = match self.square {
@@ -79,7 +85,7 @@ impl Chart {
         let (mut row, mut x) = (0.0, LEFT);
         let mut places = Vec::new();
         for (i, curve) in self.curves.iter().enumerate() {
-            let width = 40.0 + LETTER * curve.label.chars().count() as f64;
+            let width = 40.0 + space(&curve.label, NAME);
             if x > LEFT && x + width > WIDE {
                 (row, x) = (row + 1.0, LEFT);
             }
@@ -146,7 +152,10 @@ impl Bars {
             (place(0).frame(&drawn(&strips)))
             @for (i, (text, bar)) in lines.iter().enumerate().filter(|(_, (text, _))| !text.is_empty()) {
                 @let y = number(place(i).up(0.5) + 4.0);
-                @if bar.is_some() { text.name.end x=(number(BAR_FROM - 10.0)) y=(y) { (text) } }
+                @if bar.is_some() {
+                    @let label = clip(text, BAR_FROM - 14.0, |text| width(text, NAME));
+                    text.name.end x=(number(BAR_FROM - 10.0)) y=(y) { (label) }
+                }
                 @else { text.muted x=(number(BAR_FROM)) y=(y) { (text) } }
             }
             (keyed(&said))
@@ -164,6 +173,11 @@ fn lines(row: &Row) -> Vec<(&str, Option<&Bar>)> {
     let above = Some((row.above.as_str(), None)).filter(|(above, _)| !above.is_empty());
     let label = |i: usize| if i == 0 { row.label.as_str() } else { "" };
     above.into_iter().chain(row.bars.iter().enumerate().map(|(i, bar)| (label(i), Some(bar)))).collect()
+}
+
+/// The space of a label, in pixels.
+fn space(label: &str, size: f64) -> f64 {
+    (LETTER * label.chars().count() as f64).max(width(label, size) - SLACK)
 }
 
 /// The position and size of a plot.
@@ -227,9 +241,10 @@ fn keyed(entries: &[(Look, Option<Colour>, [f64; 2], &str)]) -> Markup {
 }
 
 fn svg(title: &str, about: &str, height: f64, inside: &Markup) -> String {
-    let colours = style(false);
+    let colours = style();
     let styles = [
         include_str!("../assets/palette.css"),
+        include_str!("../assets/dark.css"),
         include_str!("../assets/plot.css"),
         include_str!("../assets/picture.css"),
         &colours,
@@ -283,7 +298,7 @@ mod tests {
             for part in ["a < b", "simulator", "RTT, ms"].iter().chain(labels) {
                 assert!(text.contains(part), "{part} is not in {text}");
             }
-            assert!(!picture.contains("prefers-color-scheme"), "it is light for everybody");
+            assert!(picture.contains("prefers-color-scheme: dark"), "it has a dark scheme");
         }
     }
 
@@ -297,17 +312,40 @@ mod tests {
         assert_eq!(lines.map(|node| node.attribute("d").unwrap()).collect::<Vec<_>>().len(), 1);
     }
 
+    /// The texts of a picture with the places of their left and right ends and their heights, in DejaVu Sans.
+    fn placed(picture: &str) -> Vec<(String, f64, f64, f64)> {
+        let document = roxmltree::Document::parse(picture).unwrap();
+        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+        let placed = texts.map(|node| {
+            let text: String =
+                node.descendants().filter(|of| of.is_text()).filter_map(|of| of.text()).collect();
+            let at = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+            let class = node.attribute("class").unwrap_or_default();
+            let size = if class.contains("label") { LABEL } else { NAME };
+            let (x, wide) = (at("x"), width(&text, size));
+            let left = match class {
+                of if of.contains("end") => x - wide,
+                of if of.contains("middle") => x - wide / 2.0,
+                _ => x,
+            };
+            (text, left, left + wide, at("y"))
+        });
+        placed.collect()
+    }
+
     #[test]
     fn nothing_lies_outside_of_a_picture() {
         let many: Vec<String> = (0..30).map(|i| format!("a rather long label {i}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let picture = chart(&many).picture();
-        let document = roxmltree::Document::parse(&picture).unwrap();
-        let height: f64 = document.root_element().attribute("height").unwrap().parse().unwrap();
-        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
-        for text in texts {
-            let at = |name: &str| text.attribute(name).unwrap().parse::<f64>().unwrap();
-            assert!((0.0..=WIDE).contains(&at("x")) && (0.0..=height).contains(&at("y")), "{text:?}");
+        // the second is at the ends of its curves
+        for labels in [&many[..], &["WWWWWWWWWWWWWWWWWWWWWWWW", "MMMMMMMMMM"]] {
+            let picture = chart(labels).picture();
+            let document = roxmltree::Document::parse(&picture).unwrap();
+            let height: f64 = document.root_element().attribute("height").unwrap().parse().unwrap();
+            for (text, left, right, y) in placed(&picture) {
+                let inside = left >= 0.0 && right <= WIDE && (0.0..=height).contains(&y);
+                assert!(inside, "{text}: {left} to {right}, {y}");
+            }
         }
     }
 
@@ -330,7 +368,9 @@ mod tests {
         };
         let (title, unit) = (String::new(), "Jain's index".to_owned());
         let key = Vec::new();
-        let picture = Bars { title, unit, key, axis, rows: vec![row("v1"), row("v2")] }.picture();
+        let picture =
+            Bars { title, unit, key, axis, rows: vec![row("v1"), row(&"wide".repeat(20))] }.picture();
+        assert!(placed(&picture).iter().all(|(_, left, ..)| *left >= 0.0), "{picture}");
         let document = roxmltree::Document::parse(&picture).unwrap();
         let bars = document
             .descendants()

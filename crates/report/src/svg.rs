@@ -10,6 +10,8 @@ use std::collections::HashSet;
 
 use maud::{Markup, PreEscaped};
 
+pub use crate::letters::{bold_width, width};
+
 /// A rule of a style sheet, or a group of rules under a condition.
 enum Rule<'s> {
     /// A rule: its selectors, and the names and values of its declarations.

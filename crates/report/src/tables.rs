@@ -2,6 +2,7 @@
 
 use crate::plot::swatch;
 use crate::scale::{fixed, tick_text};
+use crate::words::explained;
 use crate::{Case, Study, beside, place};
 use fairpace_results::FlowSummary;
 use maud::{Markup, html};
@@ -19,17 +20,17 @@ pub(crate) fn flows(study: &Study) -> Markup {
                         th scope="col" { "Run" }
                         th scope="col" { "Flow" }
                         th scope="col" { "Algorithm" }
-                        th.number scope="col" { "Goodput" br; small { "Mbit/s" } }
+                        th.number scope="col" { (explained("Goodput")) br; small { "Mbit/s" } }
                         @if published { th.number scope="col" { "Published" br; small { "Mbit/s" } } }
-                        th.number scope="col" { "Share" br; small { "%" } }
-                        th.number scope="col" { "Jain's" br; "index" }
-                        th.number scope="col" { "RTT mean" br; small { "ms" } }
-                        th.number scope="col" { "p50" br; small { "ms" } }
-                        th.number scope="col" { "p95" br; small { "ms" } }
-                        th.number scope="col" { "p99" br; small { "ms" } }
+                        th.number scope="col" { (explained("Share")) br; small { "%" } }
+                        th.number scope="col" { (explained("Jain's index")) }
+                        th.number scope="col" { (explained("RTT mean")) br; small { "ms" } }
+                        @for of in ["p50", "p95", "p99"] {
+                            th.number scope="col" { (explained(of)) br; small { "ms" } }
+                        }
                         th.number scope="col" { "Lost" br; small { "%" } }
                         th.number scope="col" { "Retrans-" br; "mits" }
-                        th.number scope="col" { "Base RTT" br; small { "ms" } }
+                        th.number scope="col" { (explained("Base RTT")) br; small { "ms" } }
                         th.number scope="col" { "Start" br; small { "s" } }
                     }
                 }
@@ -106,15 +107,15 @@ pub(crate) fn links(study: &Study) -> Markup {
                         th scope="col" { "Link" }
                         th scope="col" { "Queue" }
                         th.number scope="col" { "Rate" br; small { "Mbit/s" } }
-                        th.number scope="col" { "Utilization" br; small { "%" } }
-                        th.number scope="col" { "Queueing delay" br; small { "mean, ms" } }
+                        th.number scope="col" { (explained("Utilization")) br; small { "%" } }
+                        th.number scope="col" { (explained("Queueing delay")) br; small { "mean, ms" } }
                         @if published { th.number scope="col" { "Published" br; small { "mean, ms" } } }
                         @for of in ["p50", "p95", "p99", "max"] {
-                            th.number scope="col" { (of) br; small { "ms" } }
+                            th.number scope="col" { (explained(of)) br; small { "ms" } }
                         }
-                        th.number scope="col" { "Drops" br; small { "packets" } }
-                        @if marked { th.number scope="col" { "Marks" br; small { "packets" } } }
-                        th scope="col" { "Backlog by flow" br; small { "%" } }
+                        th.number scope="col" { (explained("Drops")) br; small { "packets" } }
+                        @if marked { th.number scope="col" { (explained("Marks")) br; small { "packets" } } }
+                        th scope="col" { (explained("Backlog by flow")) br; small { "%" } }
                     }
                 }
                 @for case in &study.runs {

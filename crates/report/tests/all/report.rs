@@ -4,7 +4,6 @@ use crate::support::{Shape, demonstration, run};
 use fairpace_report::{Context, headline_svg, html};
 use fairpace_results::{Completions, FlowSummary, MediaSummary, Repeat, Run};
 use fairpace_results::{RECORD_SCHEMA, Record, RecordFlow, RecordSeries};
-use fairpace_test_support::announce;
 use proptest::prelude::*;
 use scraper::{Html, Selector};
 
@@ -405,34 +404,4 @@ fn column_of(run: &mut Run, column: usize, flow: usize) -> Option<&mut Vec<f32>>
         &mut series.pacing_gain,
     ];
     columns.into_iter().nth(column)
-}
-
-/// The only test that runs the script, which shows the toolbar as its last action.
-#[test]
-fn the_script_runs_in_a_browser() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("report.html");
-    let (runs, context) = demonstration();
-    std::fs::write(&file, html("Demonstration", &runs, &context)).unwrap();
-    let browser = std::process::Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--dump-dom",
-        ])
-        .arg(format!("--user-data-dir={}", directory.path().join("profile").display()))
-        .arg(format!("file://{}", file.display()))
-        .output();
-    let dom = match browser {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
-        Ok(output) => panic!("chromium: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)),
-        Err(error) => return announce("SKIPPED", &format!("chromium: {error}")),
-    };
-    let document = Html::parse_document(&dom);
-    let toolbar = select(&document, "#toolbar");
-    assert!(toolbar[0].value().attr("hidden").is_none(), "the script did not reach its end");
-    let span: String = select(&document, "#span")[0].text().collect();
-    assert_eq!(span, "0 s to 60 s");
 }
