@@ -1,8 +1,8 @@
-//! The picture of a criterion: a panel for each algorithm, a cell for each case. A cell is the darker, the
-//! further it is beyond its bounds, so that the picture is readable without colours. All cells of one degree
+//! The picture of a criterion: a panel for each algorithm, a cell for each case. A cell differs the more from
+//! the background, the further it is beyond its bounds, so that the picture is readable without colours. All cells of one degree
 //! in a panel are one SVG path: with one element for each of a thousand cells a picture had 300 kB.
 
-use fairpace_report::svg::{self, number};
+use fairpace_report::svg::{self, bold_width, number, width};
 use maud::{Markup, PreEscaped, html};
 
 use crate::item::first_of_each;
@@ -12,8 +12,12 @@ use crate::record::{AlgorithmRecord, CaseRecord, CriterionRecord};
 const WIDE: f64 = 1200.0;
 /// Size of a cell, in pixels.
 const CELL: (f64, f64) = (22.0, 16.0);
-/// Width of a letter, in pixels; SVG cannot measure text.
-const LETTER: f64 = 6.2;
+/// Size of the letters of labels, in pixels.
+const LABEL: f64 = 11.0;
+/// Size of the letters of an algorithm's name, in pixels.
+const NAME: f64 = 13.0;
+/// Least width of a panel, in pixels.
+const LEAST_PANEL: f64 = 150.0;
 /// Height of a line of text, in pixels.
 const LINE: f64 = 15.0;
 /// Space between panels, in pixels.
@@ -54,11 +58,12 @@ pub fn heat_map(criterion: &CriterionRecord) -> String {
 }
 
 const STYLE: &str = "\
-    text{font:11px system-ui,sans-serif;fill:#222}\
+    text{font:11px system-ui,sans-serif;fill:#1b1f24}\
     .name{font-weight:600;font-size:13px}.end{text-anchor:end}.middle{text-anchor:middle}\
     .paper{fill:#fff}path,rect{stroke:#fff;stroke-width:1}.paper{stroke:none}\
     .d0{fill:#e3ecf5}.d1{fill:#fbd9a0}.d2{fill:#f0a04b}.d3{fill:#c4501a}.d4{fill:#5f1d02}\
-    @media(prefers-color-scheme:dark){.paper{fill:#111}path,rect{stroke:#111}text{fill:#ddd}.d0{fill:#24384d}}";
+    @media(prefers-color-scheme:dark){.paper{fill:#14181d}path,rect{stroke:#14181d}.paper{stroke:none}\
+    text{fill:#e4e8ed}.d0{fill:#24384d}.d1{fill:#7a5a24}.d2{fill:#c07a2c}.d3{fill:#f0a05a}.d4{fill:#ffe3cf}}";
 
 /// Layout of rows and columns, which all panels of a criterion share.
 struct Layout<'r> {
@@ -79,11 +84,11 @@ impl<'r> Layout<'r> {
         let rows = first_of_each(cases().map(|case| case.row.as_str()));
         let columns = cases().map(|case| case.column.as_slice()).filter(|column| !column.is_empty());
         let columns = first_of_each(columns);
-        let letters = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
-        let aside = 14.0 + LETTER * letters as f64;
+        let aside = 14.0 + widest(rows.iter().copied());
         let places = places(&columns);
         // the name and the count of an algorithm need some width, too
-        let panel = (places.last().unwrap_or(&0.0) + GAP).max(150.0);
+        let names = criterion.algorithms.iter().map(|of| bold_width(&name(of), NAME));
+        let panel = names.chain(places.last().copied()).fold(LEAST_PANEL - GAP, f64::max) + GAP;
         let across = (((WIDE - aside) / panel) as usize).clamp(1, 8);
         Self { rows, columns, aside, places, across, panel }
     }
@@ -96,8 +101,7 @@ impl<'r> Layout<'r> {
     /// upright and take the length of their text.
     fn head(&self) -> f64 {
         let last = self.columns.iter().filter_map(|column| column.last());
-        let letters = last.map(|label| label.chars().count()).max().unwrap_or(0);
-        LINE * (1 + self.levels().saturating_sub(1)) as f64 + LETTER * letters as f64 + 14.0
+        LINE * (1 + self.levels().saturating_sub(1)) as f64 + widest(last.map(String::as_str)) + 14.0
     }
 
     fn panel_height(&self) -> f64 {
@@ -111,10 +115,9 @@ impl<'r> Layout<'r> {
     fn panel(&self, index: usize, algorithm: &AlgorithmRecord) -> Markup {
         let (row, place) = (index / self.across, index % self.across);
         let (x, y) = (self.aside + self.panel * place as f64, self.panel_height() * row as f64);
-        let AlgorithmRecord { cc, cases, hold, results, .. } = algorithm;
         html! {
             g transform={ "translate(" (number(x)) "," (number(y)) ")" } {
-                text.name y=(LINE) { (cc) " " (hold) "/" (cases) }
+                text.name y=(LINE) { (name(algorithm)) }
                 @if index == 0 { g #c { (self.heads()) } } @else { use href="#c" {} }
                 @if place == 0 {
                     @for (index, row) in self.rows.iter().enumerate() {
@@ -122,7 +125,7 @@ impl<'r> Layout<'r> {
                         text.end x="-6" y=(number(y)) { (row) }
                     }
                 }
-                @for degree in 0..DEGREES.len() { (self.cells(degree, results)) }
+                @for degree in 0..DEGREES.len() { (self.cells(degree, &algorithm.results)) }
             }
         }
     }
@@ -181,6 +184,16 @@ impl<'r> Layout<'r> {
     }
 }
 
+/// The name of a panel: the algorithm, and in how many of its cases all conditions hold.
+fn name(AlgorithmRecord { cc, cases, hold, .. }: &AlgorithmRecord) -> String {
+    format!("{cc} {hold}/{cases}")
+}
+
+/// Width of the widest label.
+fn widest<'t>(labels: impl Iterator<Item = &'t str>) -> f64 {
+    labels.map(|label| width(label, LABEL)).fold(0.0, f64::max)
+}
+
 /// Left end of each column, with a space before each group of the first level, and the right end of the last
 /// column.
 fn places(columns: &[&[String]]) -> Vec<f64> {
@@ -212,7 +225,7 @@ fn legend(y: f64) -> Markup {
     let mut places = vec![10.0];
     for (_, name) in DEGREES {
         let last = places.last().copied().unwrap_or_default();
-        places.push(last + CELL.0 + 26.0 + LETTER * name.len() as f64);
+        places.push(last + CELL.0 + 26.0 + width(name, LABEL));
     }
     html! {
         @for (index, ((_, name), x)) in DEGREES.iter().zip(&places).enumerate() {

@@ -5,6 +5,7 @@ use fairpace_experiment::{
 };
 
 use crate::support::{SMALL, criterion, measured};
+use fairpace_report::svg::{bold_width, width};
 
 /// What an algorithm with these numbers did in all cases of a criterion.
 pub(crate) fn algorithm(
@@ -124,7 +125,48 @@ fn a_picture_is_xml_with_a_cell_for_each_case() {
             let [x, y] = place(&node);
             assert!((0.0..width).contains(&x) && (0.0..height).contains(&y), "{id}: {node:?}");
         }
+        no_label_is_cut(&document);
     }
+}
+
+/// The labels of rows are inside of the picture, those of columns below its upper end, and names of algorithms
+/// end before the next panel, in a wide font.
+fn no_label_is_cut(document: &roxmltree::Document<'_>) {
+    let texts = |of: roxmltree::Node<'_, '_>, class: &'static str| {
+        let texts = of.descendants().filter(move |node| node.attribute("class") == Some(class));
+        texts.filter_map(|node| node.text().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let panels = document.root_element().children().filter(|node| node.has_tag_name("g"));
+    let mut ends: Vec<([f64; 2], f64)> = Vec::new();
+    for panel in panels {
+        let at = place(&panel);
+        for label in texts(panel, "end") {
+            assert!(at[0] - 6.0 - width(&label, 11.0) >= 0.0, "{label}");
+        }
+        let name = &texts(panel, "name")[0];
+        ends.push((at, at[0] + bold_width(name, 13.0)));
+        for column in panel.descendants().filter(|node| node.attribute("transform").is_some_and(is_upright)) {
+            let Some(label) = column.text() else { continue };
+            assert!(place(&column)[1] - width(label, 11.0) >= 15.0, "{label}");
+        }
+    }
+    for pair in ends.windows(2).filter(|pair| pair[0].0[1] == pair[1].0[1]) {
+        assert!(pair[0].1 < pair[1].0[0], "{pair:?}");
+    }
+}
+
+fn is_upright(transform: &str) -> bool {
+    transform.ends_with("rotate(-90)")
+}
+
+#[test]
+fn a_long_label_of_a_row_is_not_cut() {
+    let mut record = small_record();
+    for algorithm in &mut record.algorithms {
+        algorithm.cc = "an_algorithm_with_a_long_name".into();
+        algorithm.results.iter_mut().for_each(|case| case.row = "100+100ms, mmmmm".into());
+    }
+    no_label_is_cut(&roxmltree::Document::parse(&heat_map(&record)).unwrap());
 }
 
 #[test]
