@@ -18,11 +18,17 @@ from nbconvert.exporters import MarkdownExporter
 from nbconvert.preprocessors import ExecutePreprocessor
 from traitlets.config import Config
 
+ROOT = Path(__file__).resolve().parent.parent
+STYLE = ROOT / "notebooks/fairpace.mplstyle"
+# The palettes of reports, which pictures of notebooks have, too.
+PALETTE, DARK = (ROOT / f"crates/report/assets/{name}.css" for name in ("palette", "dark"))
+FLOWS = [f"flow-{index}" for index in range(8)]
 # Pictures that a diff can show, in the same bytes for the same data; data frames as plain tables.
-FIRST_CELL = """\
-import matplotlib, polars
+FIRST_CELL = f"""\
+import matplotlib.style, polars
 get_ipython().run_line_magic("config", "InlineBackend.figure_formats = ['svg']")
-matplotlib.rcParams |= {"svg.hashsalt": "fairpace", "svg.fonttype": "none", "savefig.transparent": False}
+matplotlib.rcParams |= {{"svg.hashsalt": "fairpace", "svg.fonttype": "none", "savefig.transparent": False}}
+matplotlib.style.use({str(STYLE)!r})
 matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans"]  # each text names them all
 polars.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_width_chars=125, tbl_rows=40)
 polars.Config(fmt_str_lengths=90, float_precision=3)
@@ -56,11 +62,29 @@ def page(notebook: Path, work: Path, out: Path) -> None:
 
 
 def small(svg: bytes) -> bytes:
-    """A picture without the time and program of its making, with hundredths of a point, and without rotations by nothing."""
+    """A picture without the time and program of its making, with hundredths of a point, without rotations by nothing, and with
+    a dark scheme."""
     svg = re.sub(rb"\s*<metadata>.*?</metadata>", b"", svg, flags=re.DOTALL)
     svg = re.sub(rb' transform="rotate\(-0 [^)]*\)"', b"", svg)
+    svg = svg.replace(b"</style>", dark_rules(svg.decode()).encode() + b"</style>", 1)
     svg = re.sub(rb"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip(".").encode(), svg)
     return re.sub(rb"\s*\n\s*", b"\n", svg).rstrip() + b"\n"
+
+
+def colours(sheet: Path) -> dict[str, str]:
+    """The colours of a palette by their names, in the long form."""
+    found = dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]+);", sheet.read_text(encoding="utf-8")))
+    return {name: f"#{2 * colour[1]}{2 * colour[2]}{2 * colour[3]}" if len(colour) == 4 else colour for name, colour in found.items()}
+
+
+def dark_rules(svg: str) -> str:
+    """The rules that give a picture of matplotlib the dark colours, where the reader prefers them. matplotlib writes a colour into
+    the style of its element, except black into that of a text."""
+    light, dark = colours(PALETTE), colours(DARK)
+    other = {light[name]: dark[name] for name in ("paper", *FLOWS)} | {"#000000": dark["muted"], "#cccccc": dark["edge"]}
+    pairs = [(name, colour) for colour in other for name in ("fill", "stroke") if f"{name}: {colour}" in svg]
+    rules = [f'[style*="{name}: {colour}"]{{{name}:{other[colour]}!important}}' for name, colour in pairs]
+    return "\n".join(["@media (prefers-color-scheme: dark){", f"text{{fill:{dark['ink']}}}", *rules, "}"])
 
 
 def with_alternatives(text: str) -> str:
@@ -116,6 +140,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     if args.check:
+        flows = [colours(PALETTE)[name].lstrip("#") for name in FLOWS]
+        if re.findall(r'"([0-9a-f]{6})"', STYLE.read_text(encoding="utf-8")) != flows:
+            print(f"{STYLE} has other colours than {PALETTE}", file=sys.stderr)
+            return 1
         old = [notebook for notebook in args.notebooks if not is_current(notebook, args.out)]
         for notebook in old:
             print(f"{args.out / notebook.stem}.md is not of {notebook}: run `make notebooks`", file=sys.stderr)
