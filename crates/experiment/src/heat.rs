@@ -1,6 +1,7 @@
 //! The picture of a criterion: a panel for each algorithm, a cell for each case. A cell differs the more from
-//! the background, the further it is beyond its bounds, so that the picture is readable without colours. All cells of one degree
-//! in a panel are one SVG path: with one element for each of a thousand cells a picture had 300 kB.
+//! the background, the further it is beyond its bounds, so that the picture is readable without colours. All
+//! cells of one degree in a panel are one SVG path: with one element for each of a thousand cells a picture
+//! had 300 kB.
 
 use fairpace_report::svg::{self, bold_width, number, width};
 use maud::{Markup, PreEscaped, html};

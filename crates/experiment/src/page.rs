@@ -9,7 +9,8 @@ use crate::record::{AlgorithmRecord, CaseRecord, CriterionRecord, Record};
 use crate::score::score;
 
 /// Explanation of the pictures of a page.
-const PICTURES: &str = "In the pictures a cell is a case, and a darker cell is further beyond its bounds.";
+const PICTURES: &str = "In the pictures a cell is a case; the more it differs from the background, the \
+                        further it is beyond its bounds.";
 
 impl Record {
     /// The generated part of the page. `picture` returns the file name of a criterion's picture.

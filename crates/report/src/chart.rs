@@ -19,9 +19,9 @@ pub use crate::strip::Strip;
 pub(crate) const PLOT_PX: f64 = 260.0;
 /// Height of a label at the end of a curve in pixels, as in chart.css.
 pub(crate) const LABEL_PX: f64 = 16.0;
-/// Size of a label at the end of a curve, and the space before it for a line to its curve, in pixels, as in
-/// chart.css.
+/// Size of the letters of a label at the end of a curve in pixels, as in chart.css.
 const LABEL: f64 = 13.0;
+/// Space before a label for a line to its curve in pixels, as in chart.css.
 const BEFORE_LABEL: f64 = 20.0;
 /// The largest number of labels that fit beside the curves. Otherwise the labels are above the chart.
 const MOST_LABELS: usize = 8;

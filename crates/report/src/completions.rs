@@ -49,7 +49,9 @@ fn table(cases: &[&Case]) -> Markup {
                     th.number scope="col" { "Began" }
                     th.number scope="col" { "Completed" }
                     th.number scope="col" { "Time, mean" br; small { "ms" } }
-                    @for of in ["p50", "p95", "p99"] { th.number scope="col" { (explained(of)) br; small { "ms" } } }
+                    @for of in ["p50", "p95", "p99"] {
+                        th.number scope="col" { (explained(of)) br; small { "ms" } }
+                    }
                     th.number scope="col" { "Slowdown" br; small { "mean" } }
                     @for of in ["p50", "p95", "p99"] { th.number scope="col" { (explained(of)) } }
                 } }

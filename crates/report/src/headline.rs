@@ -43,8 +43,8 @@ pub(crate) fn rules(case: &Case) -> Vec<Rule> {
     flows.filter_map(rule).collect()
 }
 
-/// A number beside a plot, at the height of its value: the mean goodput of a flow, or the published one, which
-/// stands at its dashed line.
+/// A number beside a plot, at the height of its value: the mean goodput of a flow, or the published one, at
+/// its dashed line.
 pub(crate) struct Label {
     pub(crate) flow: usize,
     pub(crate) text: String,

@@ -1,5 +1,5 @@
-//! Widths of texts in pictures, which SVG cannot measure. They are those of DejaVu Sans, the widest of the fonts
-//! that stand for `system-ui` on desktops: a text in another font needs less.
+//! Widths of texts in pictures, which SVG cannot measure. They are those of DejaVu Sans, the widest of the
+//! fonts that stand for `system-ui` on desktops: a text in another font needs less.
 
 /// Advance widths of the characters from space to `~`, in thousandths of the size of the font (DejaVu Sans
 /// 2.37).

@@ -40,10 +40,13 @@ mod layout {
     pub(super) const LINE: f64 = 15.0;
     /// Height of a line of the explanation below the plots.
     pub(super) const LEGEND_LINE: usize = 15;
-    // Sizes of letters, as in picture.css: of the title, the name of a run, a name in the key, a published value.
+    /// Size of the letters of the title, as in picture.css.
     pub(super) const HEAD: f64 = 18.0;
+    /// Size of the letters of a run's name, as in picture.css.
     pub(super) const RUN: f64 = 14.0;
+    /// Size of the letters of a name in the key, as in picture.css.
     pub(super) const NAME: f64 = 13.0;
+    /// Size of the letters of a published value, as in picture.css.
     pub(super) const LABEL: f64 = 12.0;
     /// Largest width of a name in the key.
     pub(super) const LONGEST_NAME: f64 = 125.0;

@@ -63,8 +63,8 @@ const WORDS: [Word; 19] = [
     word(
         "pacing-gain",
         &["Pacing gain"],
-        "the factor on the estimated bandwidth that gives the pacing rate: above 1 the algorithm probes for more, \
-         below 1 it drains the queue.",
+        "the factor on the estimated bandwidth that gives the pacing rate: above 1 the algorithm probes for \
+         more, below 1 it drains the queue.",
     ),
     word(
         "window",

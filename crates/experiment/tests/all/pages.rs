@@ -129,8 +129,8 @@ fn a_picture_is_xml_with_a_cell_for_each_case() {
     }
 }
 
-/// The labels of rows are inside of the picture, those of columns below its upper end, and names of algorithms
-/// end before the next panel, in a wide font.
+/// In a wide font the labels of rows are inside of the picture, those of columns below its upper end, and
+/// names of algorithms end before the next panel.
 fn no_label_is_cut(document: &roxmltree::Document<'_>) {
     let texts = |of: roxmltree::Node<'_, '_>, class: &'static str| {
         let texts = of.descendants().filter(move |node| node.attribute("class") == Some(class));

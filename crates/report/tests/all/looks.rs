@@ -79,13 +79,18 @@ const MEASURE: &str = "\
       for (const tick of page.querySelectorAll('.yaxis:not(.names) span')) {\
         const {height, left} = box(tick);\
         const start = box(tick.parentElement).left;\
-        if (height > 14 || left < start) fault(`${frame.clientWidth}: tick ${tick.textContent}, ${height} high`);\
+        const is = `tick ${tick.textContent}, ${height} high`;\
+        if (height > 14 || left < start) fault(`${frame.clientWidth}: ${is}`);\
       }\
       const ends = (plot) => [box(plot).left, box(plot).right].join(' to ');\
-      const ticks = (panel) => [...panel.querySelectorAll('.xaxis span')].map((tick) => tick.textContent).join(' ');\
-      const [above, lanes] = ['goodput', 'phase'].map((key) => page.querySelector(`#run-0 [data-panel=${key}]`));\
-      for (const of of [(panel) => ends(panel.querySelector('.plot')), ticks]) {\
-        if (of(above) !== of(lanes)) fault(`${frame.clientWidth}: plot ${of(above)}, phases ${of(lanes)}`);\
+      const of = (panel) => [...panel.querySelectorAll('.xaxis span')];\
+      const ticks = (panel) => of(panel).map((tick) => tick.textContent).join(' ');\
+      const panel = (key) => page.querySelector(`#run-0 [data-panel=${key}]`);\
+      const [above, lanes] = ['goodput', 'phase'].map(panel);\
+      const plot = (panel) => ends(panel.querySelector('.plot'));\
+      for (const what of [plot, ticks]) {\
+        const [one, other] = [above, lanes].map(what);\
+        if (one !== other) fault(`${frame.clientWidth}: plot ${one}, phases ${other}`);\
       }\
       document.body.appendChild(document.createElement('hr'));\
     }";
@@ -121,7 +126,7 @@ fn every_word_with_a_meaning_shows_it_without_a_script() {
     }
 }
 
-/// A published value has the colour of its flow and stands at the dashed line of its flow, not at another one.
+/// A published value has the colour of its flow and stands at the dashed line of that flow.
 #[test]
 fn a_published_value_stands_at_its_dashed_line() {
     let (mut runs, context) = demonstration();
