@@ -162,7 +162,7 @@ fn page(repeat: &Repeat, first: &Summary) -> String {
         let of = |name: &str, scale, decimals| metric(format!("links.{}.{name}", link.name), scale, decimals);
         let mut row = vec![link.name.clone(), link.queue.clone(), short(link.rate_mbps)];
         row.extend([of("utilization", 100.0, 2), of("queue_delay_mean_ms", 1.0, 2)]);
-        row.extend([of("queue_delay_p99_ms", 1.0, 2), of("drops", 1.0, 1), of("marks", 1.0, 1)]);
+        row.extend([of("queue_delay_p99_ms", 1.0, 2), of("dropped_pkts", 1.0, 1), of("marked_pkts", 1.0, 1)]);
         links.add_row(row);
     }
     text.push_str(&table::text(&links));

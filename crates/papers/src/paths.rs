@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(of("jain"), Some(0.75));
         assert_eq!([of("least_of_mean"), of("most_of_mean")], [Some(0.5), Some(1.5)]);
         for nothing in
-            ["convergence_s", "flow.none.share", "flow.web.completion_s", "link.2.drops", "cost", ""]
+            ["convergence_s", "flow.none.share", "flow.web.completion_s", "link.2.dropped_pkts", "cost", ""]
         {
             assert_eq!(of(nothing), None, "{nothing}");
         }

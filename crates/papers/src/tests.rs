@@ -29,7 +29,7 @@ pub(crate) fn run(seed: u64) -> Run {
         ..LinkSummary::default()
     };
     let summary = Summary {
-        schema: "fairpace.summary/2".into(),
+        schema: "fairpace.summary/3".into(),
         on: "sim".into(),
         commit: "c".into(),
         seed,

@@ -25,7 +25,7 @@ const OF_LINKS: [Column; 4] = [
     ("Utilization", "%", "utilization", 100.0, 2),
     ("Queueing delay", "ms, mean", "queue_delay_mean_ms", 1.0, 2),
     ("Queueing delay", "ms, p99", "queue_delay_p99_ms", 1.0, 2),
-    ("Drops", "packets", "drops", 1.0, 1),
+    ("Drops", "packets", "dropped_pkts", 1.0, 1),
 ];
 
 /// The section on seeds; empty for a single seed.

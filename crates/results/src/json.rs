@@ -126,7 +126,7 @@ mod tests {
     /// Documented fields of a flow.
     #[rustfmt::skip]
     const FLOW: [&str; 19] = [
-        "name", "cc", "rtt_ms", "start_s", "completion_s", "failed", "completions",
+        "name", "cc", "base_rtt_ms", "start_s", "completion_s", "failed", "completions",
         "goodput_mbps",
         "share", "sent_pkts", "retransmits", "dropped_pkts", "loss_rate", "marked_pkts",
         "rtt_mean_ms", "rtt_min_ms", "rtt_p50_ms", "rtt_p95_ms", "rtt_p99_ms",
@@ -136,7 +136,8 @@ mod tests {
     const LINK: [&str; 16] = [
         "name", "queue", "rate_mbps", "utilization", "queue_delay_mean_ms",
         "queue_delay_p50_ms", "queue_delay_p95_ms", "queue_delay_p99_ms", "queue_delay_max_ms",
-        "drops", "early_drops", "loss_rate", "lost", "marks", "duplicates", "backlog_share",
+        "dropped_pkts", "early_dropped_pkts", "loss_rate", "lost", "marked_pkts", "duplicates",
+        "backlog_share",
     ];
 
     /// Checks the fields that users depend on. A field may be added; removing a field needs a new

@@ -54,7 +54,7 @@ pub use table::SeriesTable;
 use serde::{Deserialize, Serialize};
 
 /// Version of the [`Summary`] format. The number grows when a field is removed or changes its meaning.
-pub const SCHEMA: &str = "fairpace.summary/2";
+pub const SCHEMA: &str = "fairpace.summary/3";
 
 /// A run: its summary and its time series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

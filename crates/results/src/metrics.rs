@@ -82,7 +82,7 @@ impl Run {
         }
         for (i, link) in series.links.iter().enumerate() {
             expect(format!("queue_delay_ms of link {i}"), points, link.queue_delay_ms.len())?;
-            expect(format!("drops of link {i}"), points, link.drops.len())?;
+            expect(format!("dropped_pkts of link {i}"), points, link.drops.len())?;
             expect(format!("backlog_kb of link {i}"), series.flows.len(), link.backlog_kb.len())?;
             for (f, values) in link.backlog_kb.iter().enumerate() {
                 expect(format!("backlog_kb of link {i}, flow {f}"), points, values.len())?;

@@ -9,7 +9,7 @@ use crate::columns::{Column, Read};
 use crate::{FlowSummary, LinkSummary, LossBursts, ScenarioId, Summary, csv_text, round};
 
 /// Version of the [`Repeat`] format. The number grows when a field is removed or changes its meaning.
-pub const REPEAT_SCHEMA: &str = "fairpace.repeat/1";
+pub const REPEAT_SCHEMA: &str = "fairpace.repeat/2";
 
 /// Runs of a scenario that differ in their seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -174,7 +174,7 @@ fn notes(summaries: &[Summary]) -> Vec<String> {
 }
 
 impl Summary {
-    /// Returns all measured values by their path: `flows.NAME.share`, `links.NAME.drops`, `jain`. Values that
+    /// Returns all measured values by their path: `flows.NAME.share`, `links.NAME.dropped_pkts`, `jain`. Values that
     /// the scenario sets, and [`Cost`](crate::Cost), are left out.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Option<f64>)> {
@@ -199,7 +199,7 @@ impl Summary {
 }
 
 /// Columns that the scenario sets.
-const GIVEN: [&str; 3] = ["rtt_ms", "start_s", "rate_mbps"];
+const GIVEN: [&str; 3] = ["base_rtt_ms", "start_s", "rate_mbps"];
 
 /// Appends the measured numbers of a record by their path below `of`. Those of a part of the record are left
 /// out unless the part is there.
@@ -287,7 +287,7 @@ mod tests {
         leaves(&serde_json::to_value(&summary).unwrap(), "", &mut wanted);
         let is_given = |name: &String| {
             ["seed", "cost.", "window_s."].iter().any(|given| name.starts_with(given))
-                || [".rtt_ms", ".start_s", ".rate_mbps"].iter().any(|given| name.ends_with(given))
+                || [".base_rtt_ms", ".start_s", ".rate_mbps"].iter().any(|given| name.ends_with(given))
         };
         // a flow without completions has one null for all of them
         wanted.retain(|name| !is_given(name) && name != "flows.50ms.completions");

@@ -59,5 +59,6 @@ pub struct LinkSeries {
     #[serde(deserialize_with = "json::nested_nulls")]
     pub backlog_kb: Vec<Vec<f32>>,
     /// Number of packets dropped in the interval.
+    #[serde(rename = "dropped_pkts")]
     pub drops: Vec<u32>,
 }

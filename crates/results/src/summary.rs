@@ -60,6 +60,7 @@ pub struct FlowSummary {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
     /// Base round-trip time of the path.
+    #[serde(rename = "base_rtt_ms")]
     pub rtt_ms: f64,
     /// Time when the flow started.
     pub start_s: f64,
@@ -242,9 +243,10 @@ pub struct LinkSummary {
     /// Largest queueing delay.
     pub queue_delay_max_ms: Option<f64>,
     /// Number of packets dropped.
+    #[serde(rename = "dropped_pkts")]
     pub drops: u64,
     /// Number of packets that the AQM dropped although the buffer had room.
-    #[serde(default)]
+    #[serde(default, rename = "early_dropped_pkts")]
     pub early_drops: u64,
     /// Packets dropped over packets that departed or were dropped. `null` if no packet departed or was
     /// dropped.
@@ -253,7 +255,7 @@ pub struct LinkSummary {
     #[serde(default)]
     pub lost: u64,
     /// Number of packets marked (ECN).
-    #[serde(default)]
+    #[serde(default, rename = "marked_pkts")]
     pub marks: u64,
     /// Number of packets duplicated behind the queue.
     #[serde(default)]

@@ -75,7 +75,7 @@ impl Run {
         match table {
             SeriesTable::Flows => self.write_flows(out, &flows, phase_name),
             SeriesTable::Links => {
-                self.row(out, None, &["link", "queue_delay_ms", "backlog_kb", "drops"])?;
+                self.row(out, None, &["link", "queue_delay_ms", "backlog_kb", "dropped_pkts"])?;
                 for (name, link) in links {
                     for point in 0..self.series.t_s.len() {
                         let drops = link.drops.get(point).map(u32::to_string).unwrap_or_default();
@@ -106,14 +106,14 @@ impl Run {
         phase_name: impl Fn(i8) -> Option<&'static str>,
     ) -> io::Result<()> {
         let columns = FlowSeries::default().columns().map(|(name, _)| name);
-        let header: Vec<&str> = ["flow", "algorithm"].into_iter().chain(columns).chain(["phase"]).collect();
+        let header: Vec<&str> = ["flow", "cc"].into_iter().chain(columns).chain(["phase"]).collect();
         self.row(out, None, &header)?;
         for ((name, summary), flow) in names.iter().zip(&self.summary.flows).zip(&self.series.flows) {
-            let algorithm = csv_text(&summary.cc);
+            let cc = csv_text(&summary.cc);
             for point in 0..self.series.t_s.len() {
                 let phase = flow.phase.get(point).copied().and_then(&phase_name);
                 let values = flow.columns().map(|(_, values)| at(values, point));
-                let cells = [&**name, &algorithm].into_iter().chain(values.iter().map(String::as_str));
+                let cells = [&**name, &cc].into_iter().chain(values.iter().map(String::as_str));
                 self.row(out, Some(point), &cells.chain([phase.unwrap_or_default()]).collect::<Vec<_>>())?;
             }
         }
@@ -189,7 +189,7 @@ mod tests {
         run.check().unwrap();
         let of = |table| csv(&run, table, |phase| (phase == 0).then_some("STARTUP"));
         let flows = "\
-t_s,flow,algorithm,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,min_rtt_ms,pacing_gain,phase
+t_s,flow,cc,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mbps,min_rtt_ms,pacing_gain,phase
 0.1,a,bbr1,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.25,STARTUP
 0.2,a,bbr1,,1.5,1.5,1.5,1.5,1.5,1.5,0.75,
 0.1,b,bbr1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,1.25,STARTUP
@@ -197,7 +197,7 @@ t_s,flow,algorithm,goodput_mbps,rtt_ms,cwnd_pkts,inflight_pkts,pacing_mbps,bw_mb
 ";
         assert_eq!(of(SeriesTable::Flows), flows);
         let links = "\
-t_s,link,queue_delay_ms,backlog_kb,drops
+t_s,link,queue_delay_ms,backlog_kb,dropped_pkts
 0.1,bottleneck,0.1,4,0
 0.2,bottleneck,,6,7
 ";

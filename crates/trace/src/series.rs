@@ -52,7 +52,7 @@ impl Series {
         match self {
             Series::Flows => {
                 let names = FlowSeries::default().columns().map(|(name, _)| name);
-                let mut columns = vec![("t_s", Float64), ("flow", Utf8), ("algorithm", Utf8)];
+                let mut columns = vec![("t_s", Float64), ("flow", Utf8), ("cc", Utf8)];
                 columns.extend(names.map(|name| (name, Float32)));
                 columns.push(("phase", Utf8));
                 columns
@@ -62,7 +62,7 @@ impl Series {
                 ("link", Utf8),
                 ("queue_delay_ms", Float32),
                 ("backlog_kb", Float32),
-                ("drops", UInt32),
+                ("dropped_pkts", UInt32),
             ],
             Series::Backlog => {
                 vec![("t_s", Float64), ("link", Utf8), ("flow", Utf8), ("backlog_kb", Float32)]

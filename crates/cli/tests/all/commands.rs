@@ -299,6 +299,6 @@ const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 #[test]
 fn the_program_does_not_hold_the_path_that_it_was_built_in() {
     let checkout = std::fs::canonicalize(CHECKOUT).unwrap();
-    assert!(is_in_program(program(), "fairpace.summary/2"), "the search finds nothing");
+    assert!(is_in_program(program(), "fairpace.summary/3"), "the search finds nothing");
     assert!(!is_in_program(program(), checkout.to_str().unwrap()));
 }

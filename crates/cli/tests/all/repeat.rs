@@ -28,7 +28,7 @@ fn results_do_not_depend_on_how_many_run_at_a_time() {
 fn each_run_is_the_run_of_its_seed() {
     let place = Place::with_scenario();
     let repeat = place.run(&with(&["--repeat", "3", "--json", "--out", "out"])).succeeds().json();
-    assert_eq!(repeat["schema"], "fairpace.repeat/1");
+    assert_eq!(repeat["schema"], "fairpace.repeat/2");
     assert_eq!(repeat["seeds"], serde_json::json!([11, 12, 13]));
     let metric = |name: &str| {
         let all = repeat["metrics"].as_array().unwrap();

@@ -24,6 +24,7 @@ fn keys(value: &Value) -> Vec<&str> {
 
 /// The fields of a flow, as in docs/reference/json.md.
 const FLOW: [&str; 19] = [
+    "base_rtt_ms",
     "cc",
     "completion_s",
     "completions",
@@ -36,7 +37,6 @@ const FLOW: [&str; 19] = [
     "retransmits",
     "rtt_mean_ms",
     "rtt_min_ms",
-    "rtt_ms",
     "rtt_p50_ms",
     "rtt_p95_ms",
     "rtt_p99_ms",
@@ -48,12 +48,12 @@ const FLOW: [&str; 19] = [
 /// The fields of a link.
 const LINK: [&str; 16] = [
     "backlog_share",
-    "drops",
+    "dropped_pkts",
     "duplicates",
-    "early_drops",
+    "early_dropped_pkts",
     "loss_rate",
     "lost",
-    "marks",
+    "marked_pkts",
     "name",
     "queue",
     "queue_delay_max_ms",
@@ -94,7 +94,7 @@ fn assert_summary(summary: &Value) {
 fn sim_prints_the_stable_summary() {
     let summary = Place::with_scenario().run(&["sim", "small.toml", "--json"]).succeeds().json();
     assert_summary(&summary);
-    assert_eq!(summary["schema"], "fairpace.summary/2");
+    assert_eq!(summary["schema"], "fairpace.summary/3");
     assert_eq!(summary["on"], "sim");
     assert_eq!(summary["window_s"], serde_json::json!([1.0, 2.0]));
     assert_eq!(summary["flows"][1]["cc"], "reno");

@@ -159,5 +159,5 @@ fn wireshark_reads_a_capture_without_a_complaint() {
         &["-r", capture, "-Y", "frame.comment contains \"dropped\" && frame.time_relative >= 1"],
     )
     .unwrap();
-    assert_eq!(drops.lines().count() as u64, summary["links"][0]["drops"].as_u64().unwrap());
+    assert_eq!(drops.lines().count() as u64, summary["links"][0]["dropped_pkts"].as_u64().unwrap());
 }

@@ -333,7 +333,7 @@ fn the_time_series_are_three_files_without_gaps() {
     let name = flows[1][1].clone();
     let of_flow: Vec<_> = flows[1..].iter().filter(|row| row[1] == name).collect();
     assert!(of_flow.len() > 5 && of_flow.iter().all(|row| row[cwnd].parse::<f64>().is_ok()), "{flows:?}");
-    assert_eq!(rows("out/links.csv")[0], ["t_s", "link", "queue_delay_ms", "backlog_kb", "drops"]);
+    assert_eq!(rows("out/links.csv")[0], ["t_s", "link", "queue_delay_ms", "backlog_kb", "dropped_pkts"]);
     assert_eq!(rows("out/backlog.csv")[0], ["t_s", "link", "flow", "backlog_kb"]);
     assert!(!place.path().join("out/series.csv").exists());
 }

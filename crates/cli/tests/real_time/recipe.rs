@@ -318,7 +318,7 @@ fn has_the_discipline(run: impl Fn(&[&str]) -> Ended) {
     let runs = reno(&run, "link.queue=head_drop").succeeds().json();
     let link = &runs[0]["links"][0];
     assert_eq!(link["queue"], "head_drop");
-    assert!(link["drops"].as_u64() > Some(0) && link["utilization"].as_f64() > Some(0.95), "{link}");
+    assert!(link["dropped_pkts"].as_u64() > Some(0) && link["utilization"].as_f64() > Some(0.95), "{link}");
 }
 
 fn is_loaded(run: impl Fn(&[&str]) -> Ended) {

@@ -147,7 +147,7 @@ fn series_are_parquet_in_long_form_with_gaps_and_the_runs_identity() {
         assert!(metadata.contains(&entry), "{entry:?} is not in {metadata:?}");
     }
     let (links, _) = read(&dir.path().join("links.parquet"));
-    assert_eq!(links.column_by_name("drops").unwrap().as_primitive::<UInt32Type>().values(), &[0, 9]);
+    assert_eq!(links.column_by_name("dropped_pkts").unwrap().as_primitive::<UInt32Type>().values(), &[0, 9]);
     let backlog = links.column_by_name("backlog_kb").unwrap();
     assert_eq!(backlog.as_primitive::<arrow_array::types::Float32Type>().values(), &[4.0, 6.0]);
     let (backlog, _) = read(&dir.path().join("backlog.parquet"));
