@@ -179,14 +179,14 @@ impl Algorithm {
     }
 
     /// Returns the algorithm called `name`, e.g. `bbr1`, or `fp_bbr1` as in the kernel. A loaded header also
-    /// has the path as the user wrote it as a name.
+    /// has its path as a name. Of a header that was loaded several times, it is the last one.
     ///
     /// # Errors
     /// No algorithm has this name; the error lists all names and the most similar one.
     pub fn by_name(name: &str) -> Result<Algorithm, UnknownAlgorithm> {
         let is_it = |a: &Algorithm| a.name() == name || a.kernel_name() == name;
         #[cfg(feature = "plugin")]
-        if let Some(loaded) = Algorithm::loaded().find(|a| is_it(a) || a.is_written(name)) {
+        if let Some(loaded) = Algorithm::loaded().filter(|a| is_it(a) || a.is_written(name)).last() {
             return Ok(loaded);
         }
         Algorithm::all().find(is_it).ok_or_else(|| UnknownAlgorithm {
@@ -260,9 +260,9 @@ impl Algorithm {
     }
 }
 
-/// Most headers that this process can load.
+/// Most headers that this process can load: a day of changes, each of which is loaded anew.
 #[cfg(feature = "plugin")]
-pub(crate) const MOST_LOADED: usize = 64;
+pub(crate) const MOST_LOADED: usize = 1024;
 /// The least number of a loaded header.
 #[cfg(feature = "plugin")]
 pub(crate) const FIRST_LOADED: u32 = 1 << 31;
@@ -278,7 +278,7 @@ pub struct Origin {
     /// Path of the header, where it can be found again.
     pub header: PathBuf,
     /// Paths of the header as the user wrote it, in one way or several: [`Algorithm::by_name`] accepts each
-    /// as the name.
+    /// as the name, and other paths of the file.
     pub written: Vec<String>,
     /// A hash of all files that the algorithm was compiled from.
     pub digest: String,
@@ -325,7 +325,13 @@ impl Algorithm {
     }
 
     fn is_written(self, text: &str) -> bool {
-        self.of_loaded().is_some_and(|(_, origin)| origin.written.iter().any(|written| written == text))
+        let is_same = |header: &Path| match (header.canonicalize(), Path::new(text).canonicalize()) {
+            (Ok(header), Ok(other)) => text.ends_with(".h") && header == other,
+            _ => false,
+        };
+        self.of_loaded().is_some_and(|(_, origin)| {
+            origin.written.iter().any(|written| written == text) || is_same(&origin.header)
+        })
     }
 
     fn of_loaded(self) -> Option<&'static (Entry, Origin)> {

@@ -40,7 +40,7 @@ pub enum PluginError {
         /// Error of the loader.
         cause: libloading::Error,
     },
-    /// Another algorithm has this name.
+    /// Another algorithm, which is not of the same header, has this name.
     #[error("there is an algorithm \"{name}\" already: give {} another name", .header.display())]
     Taken {
         /// The name of the algorithm: that of the header's file.
@@ -57,7 +57,7 @@ pub enum PluginError {
         what: String,
     },
     /// This process has loaded as many libraries as it can.
-    #[error("at most {MOST_LOADED} headers can be used at once")]
+    #[error("at most {MOST_LOADED} headers can be loaded, a changed one counts again")]
     TooMany,
 }
 
@@ -80,7 +80,8 @@ pub fn watch(watch: Watch) {
     let _ = WATCH.set(watch);
 }
 
-/// Loads a library. The algorithm has the name of its header's file.
+/// Loads a library. The algorithm has the name of its header's file. If a library of the same header is
+/// loaded already, the name means the new one from now on; flows that run go on with the old one.
 ///
 /// # Safety
 /// The library's code runs in this process. It must have been compiled from `native/native.c` of this
@@ -105,7 +106,9 @@ pub unsafe fn load(compiled: Compiled) -> Result<Algorithm, PluginError> {
     if let Some(wrong) = entry.parameters.iter().find(|of| !(of.least..=of.most).contains(&of.default)) {
         return Err(form(format!("the default of {} is outside of its range", wrong.name)));
     }
-    if Algorithm::all().chain(Algorithm::loaded()).any(|known| known.name() == entry.name) {
+    let is_other = |known: &Algorithm| known.header() != Some(&origin.header);
+    if Algorithm::all().chain(Algorithm::loaded()).any(|known| known.name() == entry.name && is_other(&known))
+    {
         return Err(PluginError::Taken { name: entry.name, header: origin.header });
     }
     let place = CODES.iter().find(|place| place.get().is_none()).ok_or(PluginError::TooMany)?;

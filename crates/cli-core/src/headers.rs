@@ -10,8 +10,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use fairpace_bpf_build::{self as build, NativeCompiler, Sources};
-use fairpace_cc::Origin;
 use fairpace_cc::plugin::{Compiled, PluginError};
+use fairpace_cc::{Algorithm, Origin};
 use fairpace_scenario::{Cc, Set};
 
 use crate::failure::{Exit, Failure};
@@ -48,8 +48,17 @@ impl Named {
     /// is not a scenario names none.
     #[must_use]
     pub fn scenario(self, file: &Path) -> Self {
+        match begin_of(file) {
+            Some(text) => self.text(file, &text),
+            None => self,
+        }
+    }
+
+    /// Adds the headers that the text of a scenario file names.
+    #[must_use]
+    pub fn text(self, file: &Path, text: &str) -> Self {
         let mut found = Vec::new();
-        if let Some(table) = begin_of(file).and_then(|text| toml::from_str(&text).ok()) {
+        if let Ok(table) = toml::from_str(text) {
             algorithms(&toml::Value::Table(table), false, &mut found);
         }
         let folder = file.parent().unwrap_or(Path::new(""));
@@ -112,6 +121,9 @@ pub fn load(headers: &[String], warn: bool) -> Result<(), Failure> {
                 format!("{name} cannot be an algorithm's name: scenarios have a section of that name");
             return Err(Failure::new(Exit::Usage, message, "rename the file and what is in it"));
         }
+        // one that was loaded before keeps its path, by which it is known
+        let known = written.iter().find_map(|written| Algorithm::by_name(written).ok()?.header());
+        let header = known.map_or(header, Path::to_owned);
         let library = compiler.compile(&header, &cache_folder()).map_err(failed)?;
         for line in library.warnings.lines().filter(|_| warn) {
             note(line);
@@ -122,6 +134,29 @@ pub fn load(headers: &[String], warn: bool) -> Result<(), Failure> {
     #[cfg(feature = "kernel")]
     fairpace_kernel::compile_with(for_bpf::compile);
     Ok(())
+}
+
+/// Loads headers as [`load`] does, for a process in which they change: a header that is loaded and has not
+/// changed since is not loaded again, and the name of one that has changed means the new one from now on.
+///
+/// # Errors
+/// The errors of [`load`].
+pub fn load_changed(headers: &[String], warn: bool) -> Result<(), Failure> {
+    let is_changed = |header: &&String| !Algorithm::by_name(header).is_ok_and(is_as_loaded);
+    let changed: Vec<String> = headers.iter().filter(is_changed).cloned().collect();
+    if changed.is_empty() { Ok(()) } else { load(&changed, warn) }
+}
+
+/// Whether the files of a loaded header have the texts that it was compiled from.
+fn is_as_loaded(algorithm: Algorithm) -> bool {
+    let Some(header) = algorithm.header().and_then(|header| fs::canonicalize(header).ok()) else {
+        return false;
+    };
+    let folder = header.parent().unwrap_or(Path::new("/"));
+    let is_same = |(name, text): &(String, String)| {
+        fs::read(folder.join(name)).is_ok_and(|now| String::from_utf8_lossy(&now) == *text)
+    };
+    algorithm.files().iter().all(is_same)
 }
 
 /// The headers, each file once, as the user first wrote its path.

@@ -13,8 +13,8 @@ use fairpace_scenario::Scenario;
 /// Columns in the series of a flow.
 const OF_FLOWS: &str = "goodput_mbps delivered_kb rtt_ms cwnd_pkts inflight_pkts pacing_mbps bw_mbps \
                         min_rtt_ms pacing_gain probe_alpha phase completion_ms";
-/// Columns in the series of a link; the name of a flow may follow `backlog_kb`. `drops` is `dropped_pkts` of the
-/// tables: measurements on record belong to a hash of their measure, which has this name.
+/// Columns in the series of a link; the name of a flow may follow `backlog_kb`. `drops` is `dropped_pkts` of
+/// the tables: measurements on record belong to a hash of their measure, which has this name.
 const OF_LINKS: [&str; 3] = ["queue_delay_ms", "drops", "backlog_kb"];
 /// Metrics over all flows: the least, and the greatest, goodput of a flow, and each over the mean goodput.
 const ENDS: [&str; 4] = ["least_mbps", "most_mbps", "least_of_mean", "most_of_mean"];

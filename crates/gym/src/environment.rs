@@ -26,6 +26,16 @@ const PIECE: Duration = Duration::from_millis(10);
 /// Length of the measurement window of an episode.
 const WINDOW: Duration = Duration::from_micros(1);
 
+/// When the next episode starts after one that has ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Autoreset {
+    /// In the step that ends the episode: the step's observation is the first one of the next episode.
+    #[default]
+    SameStep,
+    /// In the next step, whose action is ignored: the step that ends an episode has its last observation.
+    NextStep,
+}
+
 /// The settings of an environment.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -57,6 +67,7 @@ pub(crate) struct Environment {
     /// Random numbers for the seeds of later episodes.
     random: Random,
     episode: Option<Episode>,
+    pub(crate) autoreset: Autoreset,
     pub(crate) agents: usize,
     pub(crate) flows: usize,
     pub(crate) rows: Rows,
@@ -102,6 +113,7 @@ impl Environment {
             first_seed: Some(seed),
             random: Random::new(seed),
             episode: None,
+            autoreset: Autoreset::SameStep,
             agents: 0,
             flows: 0,
             rows: Rows::default(),
@@ -165,12 +177,19 @@ impl Environment {
         let Some(episode) = &mut self.episode else {
             return Err(Error::NotReset { environment: self.index });
         };
+        if episode.stepper.is_over() {
+            // the last step has ended it, and has left the next one to this step
+            self.rows.truncated = false;
+            self.rows.info.fill(0.0);
+            let seed = self.next_seed();
+            return self.start(seed, watch);
+        }
         episode.act(form, actions);
         episode.run(watch)?;
         episode.observe(&mut self.rows.observations);
         episode.inform(&mut self.rows.info);
         self.rows.truncated = episode.stepper.is_over();
-        if self.rows.truncated {
+        if self.rows.truncated && self.autoreset == Autoreset::SameStep {
             self.rows.last_observations.clone_from(&self.rows.observations);
             let seed = self.next_seed();
             self.start(seed, watch)?;

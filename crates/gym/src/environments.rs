@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::columns::{Form, INFO, OBSERVATIONS};
-use crate::environment::{Environment, Setup};
+use crate::environment::{Autoreset, Environment, Setup};
 use crate::error::Error;
 use crate::stop::{ASK_EVERY, Stop, Watch};
 
@@ -46,12 +46,13 @@ pub struct Environments {
 #[derive(Debug)]
 pub struct Outputs<'a> {
     /// A row of [`OBSERVATIONS`] per agent. Where an episode has ended, the first observations of the next
-    /// episode.
+    /// episode; with [`Autoreset::NextStep`] its last ones, and in the next step the first ones.
     pub observations: &'a mut [f32],
     /// A row of [`OBSERVATIONS`] per agent of episodes that have ended: their last observations. Other rows
-    /// do not change.
+    /// do not change, and with [`Autoreset::NextStep`] none does.
     pub final_observations: &'a mut [f32],
-    /// A row of [`INFO`] per flow, of the interval that has just ended.
+    /// A row of [`INFO`] per flow, of the interval that has just ended; zeros where this step started an
+    /// episode ([`Autoreset::NextStep`]).
     pub info: &'a mut [f32],
     /// True per environment whose episode has ended with its scenario.
     pub truncated: &'a mut [bool],
@@ -134,6 +135,13 @@ impl Environments {
         let (first_agents, first_flows) = (first(|e| e.agents), first(|e| e.flows));
         let pool = pool(threads(jobs, environments.len()))?;
         Ok(Environments { pool, environments, form, first_agents, first_flows })
+    }
+
+    /// Returns the environments with another start of the episodes after the first.
+    #[must_use]
+    pub fn autoreset(mut self, mode: Autoreset) -> Self {
+        self.environments.iter_mut().for_each(|environment| environment.autoreset = mode);
+        self
     }
 
     /// Number of environments.
@@ -266,7 +274,7 @@ impl Environments {
     }
 
     /// Takes a row of [`Form::actions`] per agent, and runs every environment for one monitor interval, or to
-    /// the end of its scenario, where the next episode starts.
+    /// the end of its scenario, where the next episode starts ([`Autoreset`]).
     ///
     /// # Errors
     /// An array has another length, or a value is not a number in its range: nothing has happened then. Or
@@ -303,7 +311,7 @@ impl Environments {
             self.gather(index, observations);
             let rows = &self.environments[index].rows;
             *is_truncated = rows.truncated;
-            if rows.truncated {
+            if rows.truncated && self.environments[index].autoreset == Autoreset::SameStep {
                 copy(final_observations, self.agents_of(index), &rows.last_observations);
             }
             copy(info, self.flows_of(index), &rows.info);

@@ -47,7 +47,7 @@ mod scenarios;
 mod stop;
 
 pub use columns::{Column, Form, INFO, OBSERVATIONS};
-pub use environment::Setup;
+pub use environment::{Autoreset, Setup};
 pub use environments::{Batch, Environments, Outputs};
 pub use error::Error;
 pub use scenarios::{Drawn, Scale, Scenarios};

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-use fairpace_gym::{Batch, Column, Drawn, Error, Form, INFO, OBSERVATIONS, Scale, Scenarios, Setup, Stop};
+use fairpace_gym::{
+    Autoreset, Batch, Column, Drawn, Error, Form, INFO, OBSERVATIONS, Scale, Scenarios, Setup, Stop,
+};
 use fairpace_scenario::Flow;
 use numpy::{Element, PyArray1, PyReadonlyArray1, get_array_module};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -86,7 +88,7 @@ impl From<Given<'_>> for Scenarios {
                     let scale = if is_logarithmic { Scale::Logarithmic } else { Scale::Uniform };
                     Drawn { key, least, most, scale }
                 });
-                Scenarios::Text { name, text, sets: changes(sets), drawn: drawn.collect() }
+                Scenarios::Text { name, text, sets: changes(&sets), drawn: drawn.collect() }
             }
         }
     }
@@ -117,7 +119,8 @@ type Stepped<'py> = (
 
 #[pymethods]
 impl Environments {
-    /// Creates an environment for each seed, with a monitor interval in microseconds or `None`.
+    /// Creates an environment for each seed, with a monitor interval in microseconds or `None`. If
+    /// `next_step`, the step after the end of an episode starts the next one.
     #[new]
     fn new(
         py: Python<'_>,
@@ -125,6 +128,7 @@ impl Environments {
         seeds: Vec<u64>,
         interval_us: Option<u64>,
         form: &str,
+        next_step: bool,
         jobs: Option<usize>,
     ) -> PyResult<Self> {
         // The first array asks NumPy for its version, which is code of Python, and panics on an exception
@@ -136,6 +140,8 @@ impl Environments {
         let environments = interruptible(py, |stop| {
             fairpace_gym::Environments::new_unless_stopped(setups, form, jobs, stop)
         })?;
+        let mode = if next_step { Autoreset::NextStep } else { Autoreset::SameStep };
+        let environments = environments.autoreset(mode);
         let batch = environments.batch();
         let state = Mutex::new(Some(State { environments, batch }));
         Ok(Self { state, process: std::process::id() })

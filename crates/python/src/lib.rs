@@ -36,17 +36,23 @@ mod _fairpace {
     use crate::gym::{Environments, action_columns, info_columns, observation_columns};
     #[pymodule_export]
     use crate::rows::{
-        Cancel, Rows, error_kinds, expected_cost, failed_rows, parquet_metadata, simulate_rows,
-        table_of_parquet,
+        Cancel, Rows, error_kinds, expected_cost, failed_rows, parquet_metadata, scenario_hashes,
+        simulate_rows, table_of_parquet,
     };
     #[pymodule_export]
-    use crate::run::{Result, compare_scenarios, run};
+    use crate::run::{Result, compare_scenarios, result_of_bytes, run, run_all};
     #[pymodule_export]
-    use crate::scenario::{Checked, algorithms_json, check, load_algorithm, read_scenario};
+    use crate::scenario::{
+        Checked, algorithms_json, check, load_algorithm, load_named_algorithms, read_scenario,
+    };
     #[pymodule_export]
-    use crate::table::Table;
+    use crate::table::{Table, table_of_bytes};
 
     /// The commit that the package was built from.
     #[pymodule_export]
     const COMMIT: &str = fairpace_cli_core::host::COMMIT;
+
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

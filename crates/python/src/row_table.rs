@@ -17,7 +17,7 @@ use arrow_select::take::take;
 use bytes::Bytes;
 use fairpace_cli_core::failure::Failure;
 use fairpace_results::{Run, Series, Summary, round};
-use fairpace_scenario::{Invalid, Problem};
+use fairpace_scenario::{Invalid, Problem, Scenario};
 use fairpace_trace::{Results, RunInfo};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -34,8 +34,7 @@ fn text(error: impl std::fmt::Display) -> Error {
 
 /// The outcome of a run: its results or its error.
 pub(crate) struct Outcome {
-    /// Identity of the scenario; `None`: the text is not a scenario.
-    pub(crate) identity: Option<Identity>,
+    pub(crate) identity: Identity,
     pub(crate) result: Result<Summary, RunError>,
 }
 
@@ -66,11 +65,19 @@ impl RunError {
     }
 }
 
-/// The identity of a simulation, with the commit of the program.
+/// The identity of a simulation, with the commit of the program. What is unknown, since the scenario is wrong,
+/// is `None`.
 pub(crate) struct Identity {
-    pub(crate) title: String,
-    pub(crate) hash: String,
-    pub(crate) seed: u64,
+    pub(crate) title: Option<String>,
+    pub(crate) hash: Option<String>,
+    pub(crate) seed: Option<u64>,
+}
+
+impl From<Scenario> for Identity {
+    fn from(scenario: Scenario) -> Self {
+        let Scenario { title, hash, seed, .. } = scenario;
+        Self { title: Some(title), hash: Some(hash), seed: Some(seed) }
+    }
 }
 
 /// Columns with the values that were changed for each run.
@@ -243,19 +250,19 @@ impl Outcomes<'_> {
 
     /// The columns with which both tables begin; `of` has the index of each row's run.
     fn keys(&self, of: &[usize]) -> Columns {
-        let identity = |run: &usize| self.outcomes[*run].identity.as_ref();
-        let text = |read: fn(&Identity) -> &str| -> ArrayRef {
-            Arc::new(of.iter().map(|run| identity(run).map(read)).collect::<StringArray>())
+        let identity = |run: &usize| &self.outcomes[*run].identity;
+        let text = |read: fn(&Identity) -> Option<&str>| -> ArrayRef {
+            Arc::new(of.iter().map(|run| read(identity(run))).collect::<StringArray>())
         };
-        let seed = of.iter().map(|run| identity(run).map(|known| known.seed)).collect::<UInt64Array>();
+        let seed = of.iter().map(|run| identity(run).seed).collect::<UInt64Array>();
         let run: ArrayRef =
             Arc::new(of.iter().map(|run| Some(self.first + *run as u64)).collect::<UInt64Array>());
         let mut columns = vec![("run".to_owned(), run)];
         let labels = self.labels.columns.iter().enumerate();
         columns
             .extend(labels.map(|(index, (name, kind))| (name.clone(), self.labels.column(index, *kind, of))));
-        columns.push(("title".to_owned(), text(|known| &known.title)));
-        columns.push(("scenario_hash".to_owned(), text(|known| &known.hash)));
+        columns.push(("title".to_owned(), text(|known| known.title.as_deref())));
+        columns.push(("scenario_hash".to_owned(), text(|known| known.hash.as_deref())));
         columns.push(("seed".to_owned(), Arc::new(seed)));
         columns
     }

@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::progress::expected_packets;
 use fairpace_results::Monitor;
-use fairpace_scenario::{Invalid, Scenario, Target};
+use fairpace_scenario::{Invalid, Scenario};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::interrupt::Interrupt;
 use crate::row_table::{Identity, Labels, Outcome, RunError, Tables, kinds_of, metadata_of, read_parquet};
-use crate::scenario::changes;
+use crate::scenario::{self, load_named};
 use crate::table::Table;
 
 /// Values of a run's additional columns, in their order.
@@ -62,14 +62,30 @@ impl Monitor for Watch {
     }
 }
 
-fn parsed((name, text, sets): Job) -> Result<Scenario, Invalid> {
-    fairpace_scenario::parse(&name, &text, &changes(sets), Target::Simulator)
+fn parsed((name, text, sets): &Job) -> Result<Scenario, Invalid> {
+    scenario::parsed(name, text, sets)
 }
 
-fn outcome(job: Job, watch: &mut Watch) -> Outcome {
+/// What is known of a run whose scenario is wrong: the title and the seed that its scenario has without the
+/// other changes, which need not be wrong.
+fn identity_of_wrong((name, text, sets): &Job) -> Identity {
+    let is_kept = |(key, _): &&(String, String)| key == "seed" || key == "title";
+    let sets: Vec<(String, String)> = sets.iter().filter(is_kept).cloned().collect();
+    let set = sets.iter().rfind(|(key, _)| key == "seed").and_then(|(_, seed)| seed.parse().ok());
+    let known = scenario::parsed(name, text, &sets).ok();
+    Identity {
+        seed: set.or(known.as_ref().map(|scenario| scenario.seed)),
+        title: known.map(|scenario| scenario.title),
+        hash: None,
+    }
+}
+
+fn outcome(job: &Job, watch: &mut Watch) -> Outcome {
     let scenario = match parsed(job) {
         Ok(scenario) => scenario,
-        Err(invalid) => return Outcome { identity: None, result: Err(RunError::of_scenario(invalid)) },
+        Err(invalid) => {
+            return Outcome { identity: identity_of_wrong(job), result: Err(RunError::of_scenario(invalid)) };
+        }
     };
     // a panic leaves nothing behind: all state of a run is its own
     let run = catch_unwind(AssertUnwindSafe(|| fairpace_sim::run(&scenario, watch)));
@@ -78,8 +94,7 @@ fn outcome(job: Job, watch: &mut Watch) -> Outcome {
         Ok(Err(error)) => Err(RunError::of(&error.into())),
         Err(panic) => Err(RunError::internal(format!("the simulator failed: {}", words_of(&*panic)))),
     };
-    let Scenario { title, hash, seed, .. } = scenario;
-    Outcome { identity: Some(Identity { title, hash, seed }), result }
+    Outcome { identity: scenario.into(), result }
 }
 
 /// Text of a panic.
@@ -109,7 +124,7 @@ pub(crate) fn simulate_rows(
             if watch.stop() {
                 return None;
             }
-            outcomes.push(outcome(job, &mut watch));
+            outcomes.push(outcome(&job, &mut watch));
         }
         (!watch.stop()).then(|| Rows::of(first, &outcomes, &labels))
     });
@@ -130,19 +145,28 @@ pub(crate) fn failed_rows(
     why: &str,
 ) -> PyResult<Rows> {
     let labels = Labels::new(&columns, values, jobs.len()).map_err(PyValueError::new_err)?;
-    let failed = |job| {
-        let identity = parsed(job).ok();
-        let identity = identity.map(|Scenario { title, hash, seed, .. }| Identity { title, hash, seed });
+    let failed = |job: &Job| {
+        let identity = parsed(job).map_or_else(|_| identity_of_wrong(job), Identity::from);
         Outcome { identity, result: Err(RunError::internal(why.to_owned())) }
     };
-    Rows::of(first, &jobs.into_iter().map(failed).collect::<Vec<_>>(), &labels)
+    Rows::of(first, &jobs.iter().map(failed).collect::<Vec<_>>(), &labels)
 }
 
 /// Data packets that each run is expected to deliver: its cost. 0 for what is not a scenario.
 #[pyfunction]
 pub(crate) fn expected_cost(py: Python<'_>, jobs: Vec<Job>) -> Vec<f64> {
-    let cost = |job| parsed(job).map_or(0.0, |scenario| expected_packets(&scenario));
-    py.detach(|| jobs.into_iter().map(cost).collect())
+    let cost = |job: &Job| parsed(job).map_or(0.0, |scenario| expected_packets(&scenario));
+    py.detach(|| jobs.iter().map(cost).collect())
+}
+
+/// The hash of each scenario; `None` for what is not a scenario. Headers that they name are loaded.
+#[pyfunction]
+pub(crate) fn scenario_hashes(py: Python<'_>, jobs: Vec<Job>) -> PyResult<Vec<Option<String>>> {
+    for (name, text, sets) in &jobs {
+        load_named(py, name, text, sets)?;
+    }
+    let hash = |job: &Job| parsed(job).ok().map(|scenario| scenario.hash);
+    Ok(py.detach(|| jobs.iter().map(hash).collect()))
 }
 
 /// Results of runs. They do not change.

@@ -1,24 +1,28 @@
 //! Runs of scenarios, and their results.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use fairpace_cc::Phase;
 use fairpace_cli_core::args::PathArgs;
+use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{COMMIT, run_info};
+use fairpace_cli_core::progress::Progress;
 use fairpace_report::{Context, RunContext};
 use fairpace_results::{Run, to_json};
 use fairpace_scenario::quantity::parse_time;
 use fairpace_scenario::{Scenario, Target};
-use fairpace_trace::{ArrowTable, EventRecorder, Results, Series};
+use fairpace_trace::{ArrowTable, EventRecorder, Results, RunInfo, Series};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::error::raised;
-use crate::interrupt::Interrupt;
-use crate::scenario::{Checked, changes};
-use crate::table::Table;
+use crate::interrupt::{Interrupt, interruptible};
+use crate::scenario::{Checked, changes, load_named, load_named_algorithms};
+use crate::table::{Table, of_bytes, to_bytes};
 
 /// Simulates a scenario. `events` keeps its rare events.
 #[pyfunction]
@@ -29,9 +33,24 @@ pub(crate) fn run(py: Python<'_>, scenario: &Checked, events: bool) -> PyResult<
     if let Some(interruption) = interrupt.into_raised() {
         return Err(interruption);
     }
-    let (mut run, events) = ran.map_err(|failure| raised(py, &failure))?;
-    run.summary.commit = COMMIT.to_owned();
-    Ok(Result { scenario, run, events })
+    let (run, events) = ran.map_err(|failure| raised(py, &failure))?;
+    Ok(Result::new(&scenario, run, events))
+}
+
+/// Simulates scenarios, `jobs` at a time; `None`: one for each core.
+#[pyfunction]
+pub(crate) fn run_all(
+    py: Python<'_>,
+    scenarios: Vec<PyRef<'_, Checked>>,
+    jobs: Option<NonZeroUsize>,
+) -> PyResult<Vec<Result>> {
+    let scenarios: Vec<Arc<Scenario>> = scenarios.iter().map(|checked| Arc::clone(&checked.0)).collect();
+    let runs = interruptible(py, |signals| {
+        let all: Vec<&Scenario> = scenarios.iter().map(|scenario| &**scenario).collect();
+        let progress = Progress::of_scenarios(&all, true);
+        Batch { jobs, signals, progress: &progress }.simulate(&all, |_, run| Ok(run))
+    })?;
+    Ok(scenarios.iter().zip(runs).map(|(scenario, run)| Result::new(scenario, run, None)).collect())
 }
 
 fn simulate(
@@ -74,8 +93,10 @@ pub(crate) fn compare_scenarios(
         .map(parse_time)
         .transpose()
         .map_err(|why| raised(py, &Failure::new(Exit::Usage, format!("stagger: {why}"), "for example 5s")))?;
+    load_named(py, "", "", &sets)?;
+    load_named_algorithms(py, cc.clone())?;
     let path = PathArgs { rate, buffer, rtt, duration, stagger, warmup };
-    let sets = changes(sets);
+    let sets = changes(&sets);
     let comparison = Comparison { path: &path, target: Target::Simulator, sets: &sets };
     let scenarios = comparison.scenarios(&cc).map_err(|failure| raised(py, &failure))?;
     Ok(scenarios.into_iter().map(|scenario| Checked(Arc::new(scenario))).collect())
@@ -84,17 +105,59 @@ pub(crate) fn compare_scenarios(
 /// What is known after a run. It does not change.
 #[pyclass(frozen, module = "fairpace._fairpace")]
 pub(crate) struct Result {
-    scenario: Arc<Scenario>,
+    /// Reason of the scenario.
+    why: String,
+    /// The scenario's canonical form.
+    toml: String,
     run: Run,
     events: Option<ArrowTable>,
 }
 
+/// A result on its way to another process: why, canonical form, run as JSON, events in Arrow's format.
+type Bytes<'py> = (String, String, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
+
+/// A result of the bytes of its pickle.
+#[pyfunction]
+pub(crate) fn result_of_bytes(
+    why: String,
+    toml: String,
+    run: &[u8],
+    events: Option<&[u8]>,
+) -> PyResult<Result> {
+    let run = serde_json::from_slice(run).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let events = events.map(of_bytes).transpose();
+    let events = events.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(Result { why, toml, run, events })
+}
+
 #[pymethods]
 impl Result {
-    /// The scenario.
+    /// Title of the scenario.
     #[getter]
-    fn scenario(&self) -> Checked {
-        Checked(Arc::clone(&self.scenario))
+    fn title(&self) -> &str {
+        &self.run.summary.scenario.title
+    }
+
+    /// Seed of the run.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.run.summary.seed
+    }
+
+    /// Commit of the package that simulated it.
+    #[getter]
+    fn commit(&self) -> &str {
+        &self.run.summary.commit
+    }
+
+    /// For pickles and copies.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bytes<'py>)> {
+        let failed = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+        let run = serde_json::to_vec(&self.run).map_err(|error| failed(&error))?;
+        let events = self.events.as_ref().map(to_bytes).transpose().map_err(|error| failed(&error))?;
+        let events = events.map(|events| PyBytes::new(py, &events));
+        let again = py.import("fairpace._fairpace")?.getattr("result_of_bytes")?;
+        Ok((again, (self.why.clone(), self.toml.clone(), PyBytes::new(py, &run), events)))
     }
 
     /// The record of the run as `fairpace sim --json` prints it, with what it cost in time.
@@ -109,7 +172,7 @@ impl Result {
 
     /// A table by its name.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
-        let info = run_info(&self.scenario);
+        let info = self.info();
         let table = match name {
             "flows" => Results::Flows.table(&info, &self.run),
             "links" => Results::Links.table(&info, &self.run),
@@ -127,22 +190,38 @@ impl Result {
 
     /// The report as one HTML document.
     fn html(&self, py: Python<'_>) -> String {
-        py.detach(|| {
-            fairpace_report::html(&self.scenario.title, std::slice::from_ref(&self.run), &self.context())
-        })
+        py.detach(|| fairpace_report::html(self.title(), std::slice::from_ref(&self.run), &self.context()))
     }
 
     /// Goodput over time as one SVG document.
     fn svg(&self) -> String {
-        fairpace_report::headline_svg(&self.scenario.title, std::slice::from_ref(&self.run), &self.context())
+        fairpace_report::headline_svg(self.title(), std::slice::from_ref(&self.run), &self.context())
     }
 }
 
 impl Result {
+    fn new(scenario: &Scenario, mut run: Run, events: Option<ArrowTable>) -> Self {
+        run.summary.commit = COMMIT.to_owned();
+        Result { why: scenario.why.clone(), toml: scenario.to_toml(), run, events }
+    }
+
+    /// What the tables say of the run.
+    fn info(&self) -> RunInfo {
+        let summary = &self.run.summary;
+        RunInfo {
+            title: summary.scenario.title.clone(),
+            hash: summary.scenario.hash.clone(),
+            seed: summary.seed,
+            commit: summary.commit.clone(),
+            phases: Phase::ALL.iter().map(|phase| phase.name()).collect(),
+            ..RunInfo::default()
+        }
+    }
+
     fn context(&self) -> Context {
-        let run = RunContext { scenario_toml: self.scenario.to_toml(), ..RunContext::default() };
+        let run = RunContext { scenario_toml: self.toml.clone(), ..RunContext::default() };
         Context {
-            why: self.scenario.why.clone(),
+            why: self.why.clone(),
             runs: vec![run],
             phases: Phase::ALL.iter().map(|phase| phase.name().to_owned()).collect(),
             ..Context::default()

@@ -1,12 +1,12 @@
 //! Scenarios that have been checked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fairpace_cc::Algorithm;
 use fairpace_cli_core::algorithms::AlgorithmRecord;
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::headers;
+use fairpace_cli_core::headers::{self, Named};
 use fairpace_scenario::{Invalid, Scenario, Set, Target};
 use pyo3::prelude::*;
 
@@ -46,9 +46,18 @@ impl Checked {
     fn to_toml(&self) -> String {
         self.0.to_toml()
     }
+
+    /// The keys of the canonical form and their values, as JSON.
+    fn keys_json(&self, py: Python<'_>) -> PyResult<String> {
+        let keys = toml::from_str::<serde_json::Value>(&self.0.to_toml()).map(|keys| keys.to_string());
+        keys.map_err(|error| {
+            raised(py, &Failure::new(Exit::Internal, error.to_string(), "please report this"))
+        })
+    }
 }
 
-/// Checks a scenario's text; `name` is what errors call its file.
+/// Checks a scenario's text; `name` is what errors call its file. Headers that it names are loaded, unless
+/// they are and have not changed since.
 #[pyfunction]
 pub(crate) fn check(
     py: Python<'_>,
@@ -56,7 +65,48 @@ pub(crate) fn check(
     text: &str,
     sets: Vec<(String, String)>,
 ) -> PyResult<Checked> {
-    checked(py, fairpace_scenario::parse(name, text, &changes(sets), Target::Simulator))
+    load_named(py, name, text, &sets)?;
+    match parsed(name, text, &sets) {
+        Ok(scenario) => Ok(Checked(Arc::new(scenario))),
+        Err(invalid) => Err(raised(py, &invalid.into())),
+    }
+}
+
+/// Reads a scenario. The place of a problem in a changed key is the key.
+pub(crate) fn parsed(name: &str, text: &str, sets: &[(String, String)]) -> Result<Scenario, Invalid> {
+    fairpace_scenario::parse(name, text, &changes(sets), Target::Simulator).map_err(|mut invalid| {
+        let is_set = |file: &str| sets.iter().any(|(key, _)| key == file);
+        for problem in invalid.problems.iter_mut().filter(|problem| is_set(&problem.file)) {
+            (problem.line, problem.column) = (0, 0);
+        }
+        invalid
+    })
+}
+
+/// Loads the headers that a scenario names.
+pub(crate) fn load_named(py: Python<'_>, name: &str, text: &str, sets: &[(String, String)]) -> PyResult<()> {
+    let mut named = Named::default();
+    // most texts name none, and are not read twice
+    if text.contains(".h") {
+        named = named.text(Path::new(name), text);
+    }
+    let names = sets.iter().filter(|(key, _)| key.ends_with(".cc"));
+    let values: Vec<String> = names.map(|(_, value)| value.clone()).collect();
+    load_all(py, &named.names(&values).all())
+}
+
+/// Loads headers.
+fn load_all(py: Python<'_>, headers: &[String]) -> PyResult<()> {
+    if headers.is_empty() {
+        return Ok(());
+    }
+    py.detach(|| headers::load_changed(headers, true)).map_err(|failure| raised(py, &failure))
+}
+
+/// Loads the headers among names of algorithms.
+#[pyfunction]
+pub(crate) fn load_named_algorithms(py: Python<'_>, names: Vec<String>) -> PyResult<()> {
+    load_all(py, &Named::default().names(&names).all())
 }
 
 /// The text of a scenario file.
@@ -65,22 +115,16 @@ pub(crate) fn read_scenario(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     py.detach(|| fairpace_scenario::read(&path)).map_err(|invalid| raised(py, &invalid.into()))
 }
 
-pub(crate) fn changes(sets: Vec<(String, String)>) -> Vec<Set> {
-    sets.into_iter().map(|(key, value)| Set::new(key, value)).collect()
+pub(crate) fn changes(sets: &[(String, String)]) -> Vec<Set> {
+    sets.iter().map(|(key, value)| Set::argument(key.clone(), key.clone(), value.clone())).collect()
 }
 
-fn checked(py: Python<'_>, read: Result<Scenario, Invalid>) -> PyResult<Checked> {
-    match read {
-        Ok(scenario) => Ok(Checked(Arc::new(scenario))),
-        Err(invalid) => Err(raised(py, &invalid.into())),
-    }
-}
-
-/// Compiles a header with clang and loads it into this process; returns its name.
+/// Compiles a header with clang and loads it into this process, unless it is loaded and has not changed since;
+/// returns its name.
 #[pyfunction]
 pub(crate) fn load_algorithm(py: Python<'_>, header: String, quiet: bool) -> PyResult<&'static str> {
     let load = || {
-        headers::load(std::slice::from_ref(&header), !quiet)?;
+        headers::load_changed(std::slice::from_ref(&header), !quiet)?;
         Algorithm::by_name(&header)
             .map(Algorithm::name)
             .map_err(|error| Failure::new(Exit::Usage, error.to_string(), "a header's name ends with .h"))

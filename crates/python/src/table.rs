@@ -9,13 +9,16 @@ use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::ArrowError;
 use arrow_schema::Schema;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use fairpace_cli_core::failure::Failure;
 use fairpace_trace::ArrowTable;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::error::raised;
 
@@ -75,6 +78,13 @@ impl Table {
         format!("<Table of {} rows: {}>", self.0.rows(), self.column_names().join(", "))
     }
 
+    /// For pickles and copies.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes =
+            py.detach(|| to_bytes(&self.0)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok((py.import("fairpace._fairpace")?.getattr("table_of_bytes")?, (PyBytes::new(py, &bytes),)))
+    }
+
     /// As a data frame of polars, which must be installed.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
@@ -96,9 +106,29 @@ impl Table {
     }
 }
 
+/// A table in Arrow's format for streams.
+pub(crate) fn to_bytes(table: &ArrowTable) -> Result<Vec<u8>, ArrowError> {
+    let mut writer = StreamWriter::try_new(Vec::new(), &table.schema())?;
+    writer.write(table.batch())?;
+    writer.into_inner()
+}
+
+/// A table of such bytes.
+pub(crate) fn of_bytes(bytes: &[u8]) -> Result<ArrowTable, ArrowError> {
+    let mut reader = StreamReader::try_new(bytes, None)?;
+    let batch = reader.next().unwrap_or_else(|| Ok(RecordBatch::new_empty(reader.schema())))?;
+    Ok(ArrowTable::from(batch))
+}
+
+/// A table of the bytes of its pickle.
+#[pyfunction]
+pub(crate) fn table_of_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Table> {
+    py.detach(|| of_bytes(bytes)).map(Table).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 /// A table of these columns.
 pub(crate) fn table_of(columns: Vec<(&str, ArrayRef)>, metadata: HashMap<String, String>) -> PyResult<Table> {
-    let failed = |error: arrow_schema::ArrowError| PyRuntimeError::new_err(error.to_string());
+    let failed = |error: ArrowError| PyRuntimeError::new_err(error.to_string());
     let batch = RecordBatch::try_from_iter(columns).map_err(failed)?;
     let schema = Schema::new(batch.schema().fields().clone()).with_metadata(metadata);
     let batch = batch.with_schema(Arc::new(schema)).map_err(failed)?;

@@ -29,7 +29,7 @@ use crate::problem::Invalid;
 pub struct Set {
     key: String,
     value: String,
-    argument: Option<&'static str>,
+    argument: Option<Cow<'static, str>>,
 }
 
 /// Error: a `KEY=VALUE` without its `=` or its key.
@@ -66,8 +66,12 @@ impl Set {
     /// Returns a change from an argument of its own, such as `--rate`: errors name the argument instead of
     /// `--set`.
     #[must_use]
-    pub fn argument(name: &'static str, key: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { argument: Some(name), ..Self::new(key, value) }
+    pub fn argument(
+        name: impl Into<Cow<'static, str>>,
+        key: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Self {
+        Self { argument: Some(name.into()), ..Self::new(key, value) }
     }
 
     /// The name of the algorithm, if the change sets a parameter of an algorithm.
@@ -93,8 +97,8 @@ impl Sources {
     /// Adds a change and returns the spans of its key and value.
     fn add(&mut self, set: &Set) -> (Range<usize>, Range<usize>) {
         let start = self.sets.last().map_or(self.length, |(start, text)| start + text.len()) + 1;
-        let (name, text, value_at) = match set.argument {
-            Some(name) => (name, set.value.clone(), 0),
+        let (name, text, value_at) = match &set.argument {
+            Some(name) => (name.as_ref(), set.value.clone(), 0),
             None => ("--set", format!("{}={}", set.key, set.value), set.key.len() + 1),
         };
         let end = start + text.len();
@@ -214,6 +218,8 @@ fn typed(value: &str, kind: Kind, at: usize) -> DeValue<'_> {
     match kind {
         Kind::Integer | Kind::BurstLength => match DeValue::parse(value).map(Spanned::into_inner) {
             Ok(integer @ DeValue::Integer(_)) => integer,
+            // an error names the type
+            Ok(scalar @ (DeValue::Float(_) | DeValue::Boolean(_))) if kind == Kind::Integer => scalar,
             _ => text(),
         },
         Kind::Bool => value.parse().map_or_else(|_| text(), DeValue::Boolean),

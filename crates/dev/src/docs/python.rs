@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ._units import Buffer, FilePath, Frequency, Limit, Parameters, Rate, Share, Size, Steps, Time
+from ._units import AlgorithmName, Buffer, FilePath, Frequency, Limit, Parameters, Rate, Share, Size, Steps, Time
 
 __all__ = ["Flow", "Link", "ScenarioKeys", "Window"]
 "#;
@@ -120,7 +120,8 @@ fn field(key: &Key) -> String {
 
 fn kind(kind: Kind) -> String {
     match kind {
-        Kind::Text | Kind::Algorithm => "str".into(),
+        Kind::Text => "str".into(),
+        Kind::Algorithm => "AlgorithmName".into(),
         Kind::Integer => "int".into(),
         Kind::BurstLength => "int | Time".into(),
         Kind::Quantity(dimension) => alias(dimension).into(),

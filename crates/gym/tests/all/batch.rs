@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::{ALONE, FOUR, observed, one, reset, scenario, step_all, truth};
-use fairpace_gym::{Drawn, Form, INFO, OBSERVATIONS, Scale, Scenarios, Setup};
+use fairpace_gym::{Autoreset, Drawn, Form, INFO, OBSERVATIONS, Scale, Scenarios, Setup};
 
 #[test]
 fn the_first_observation_is_of_an_interval_without_an_action() {
@@ -76,6 +76,27 @@ fn an_episode_ends_with_its_scenario_and_the_next_one_begins_with_another_seed()
     assert!(last.iter().all(|mbps| (mbps - expected).abs() < 0.7), "{last:?} beside {expected}");
     step_all(&mut environments, &[0.1], &mut batch);
     assert_eq!(batch.truncated, [false]);
+}
+
+#[test]
+fn the_next_episode_can_start_in_the_step_after_the_end() {
+    let (mut same, mut of_same) = one(ALONE, &[], Form::Factor);
+    let (later, mut of_later) = one(ALONE, &[], Form::Factor);
+    let mut later = later.autoreset(Autoreset::NextStep);
+    while !of_same.truncated[0] {
+        step_all(&mut same, &[0.03], &mut of_same);
+        step_all(&mut later, &[0.03], &mut of_later);
+    }
+    assert_eq!((&of_later.observations, &of_later.truncated), (&of_same.final_observations, &vec![true]));
+    assert_eq!(of_later.info, of_same.info);
+    assert_eq!(later.scenario(0).expect("it has ended").seed, 1);
+    step_all(&mut later, &[-1.0], &mut of_later);
+    assert_eq!((&of_later.observations, &of_later.truncated), (&of_same.observations, &vec![false]));
+    assert!(of_later.info.iter().chain(&of_later.final_observations).all(|value| *value == 0.0));
+    assert_eq!(later.scenario(0), same.scenario(0));
+    step_all(&mut same, &[0.1], &mut of_same);
+    step_all(&mut later, &[0.1], &mut of_later);
+    assert_eq!((of_later.observations, of_later.info), (of_same.observations, of_same.info));
 }
 
 #[test]

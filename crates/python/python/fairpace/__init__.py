@@ -12,19 +12,20 @@ needs root, and nothing reads the clock or the environment: a result depends on 
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
 from . import _fairpace
-from ._evaluation import Duels, Evaluation, duels, evaluate
-from ._fairpace import COMMIT, Table
+from ._evaluation import Duels, Evaluation, _jobs, _names, duels, evaluate
+from ._fairpace import COMMIT, VERSION as __version__, Table
 from ._keys import Flow, Link, Window
 from ._result import Result
 from ._scenario import Scenario, ScenarioLike, _sets, _value, scenario_of
 from ._sweep import Sweep, sweep
-from ._units import Buffer, Rate, Time
-from .errors import FairpaceError, InternalError, OutputError, Problem, UnsupportedError, UsageError
+from ._units import AlgorithmName, Buffer, Rate, Time
+from .errors import FairpaceError, InternalError, OutputError, Problem, UnsupportedError, UsageError, _in_python
 
 __all__ = [
     "COMMIT",
@@ -44,6 +45,7 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "Window",
+    "__version__",
     "algorithms",
     "compare",
     "duels",
@@ -75,12 +77,18 @@ def run(
     if set is not None:
         given = given.set(set)
     if seed is not None:
-        given = given.set({"seed": seed})
-    return Result(_fairpace.run(given._checked, events))
+        try:
+            whole = None if isinstance(seed, bool) else operator.index(seed)
+        except TypeError:
+            whole = None
+        if whole is None:
+            raise TypeError(f"a seed is a whole number, not {seed!r}")
+        given = given.set({"seed": whole})
+    return Result(_fairpace.run(given._checked, events), given)
 
 
 def compare(
-    cc: Sequence[str],
+    cc: Sequence[AlgorithmName],
     *,
     rate: Rate = "100mbit",
     buffer: Buffer = "1bdp",
@@ -89,10 +97,11 @@ def compare(
     stagger: Time | None = None,
     warmup: Time | None = None,
     set: Mapping[str, object] | None = None,
+    jobs: int | None = None,
 ) -> dict[str, Result]:
     """Several algorithms on one path, one run each, as ``fairpace compare``.
 
-    :param cc: names of the algorithms.
+    :param cc: names of the algorithms, or paths of headers of your own.
     :param rate: rate of the link, such as ``100mbit``.
     :param buffer: buffer of the link, such as ``2MB``, or ``1.5bdp`` of the longest RTT.
     :param rtt: one flow for each of these RTTs.
@@ -100,22 +109,32 @@ def compare(
     :param stagger: each flow starts this much after the one before; 5 s, or a twelfth of a run shorter than 60 s.
     :param warmup: measure from here to the end; 20 s, or a third of a run shorter than 60 s.
     :param set: other values of scenario keys and of parameters of the algorithms.
-    :returns: the result of each algorithm, in the order of ``cc``.
-    :raises UsageError: a value is wrong.
+    :param jobs: simulations at a time; by default one for each core. It does not change the results.
+    :returns: the result of each algorithm, in the order of ``cc``, by what ``cc`` names it.
+    :raises UsageError: a value is wrong, no algorithm is named, or one is named twice.
     """
     if isinstance(cc, str) or isinstance(rtt, str):
         raise TypeError("cc and rtt are lists: one item for each algorithm, and for each flow")
-    scenarios = _fairpace.compare_scenarios(
-        list(cc),
-        [_value(one, "flow.rtt") for one in rtt],
-        _sets(set),
-        rate=_value(rate, "link.rate"),
-        buffer=_value(buffer, "link.buffer"),
-        duration=_value(duration, "duration"),
-        stagger=None if stagger is None else _value(stagger, "stagger"),
-        warmup=None if warmup is None else _value(warmup, "warmup"),
-    )
-    return {name: Result(_fairpace.run(scenario, False)) for name, scenario in zip(cc, scenarios, strict=True)}
+    names = _names(cc, "cc")
+    if not names:
+        raise UsageError("no algorithm is named", 'write for example compare(["bbr3", "cubic"])')
+    try:
+        scenarios = _fairpace.compare_scenarios(
+            names,
+            [_value(one, "flow.rtt") for one in rtt],
+            _sets(set),
+            rate=_value(rate, "link.rate"),
+            buffer=_value(buffer, "link.buffer"),
+            duration=_value(duration, "duration"),
+            stagger=None if stagger is None else _value(stagger, "stagger"),
+            warmup=None if warmup is None else _value(warmup, "warmup"),
+        )
+    except FairpaceError as error:
+        raise _in_python(error) from None
+    runs = _fairpace.run_all(scenarios, _jobs(jobs))
+    # of each the canonical form, since no other text has been read
+    sources = [(scenario.to_toml(), "scenario", (), ()) for scenario in scenarios]
+    return {name: Result(run, source) for name, run, source in zip(names, runs, sources, strict=True)}
 
 
 def algorithms() -> list[dict[str, Any]]:
@@ -128,13 +147,15 @@ def load_algorithm(header: str | PathLike[str], *, quiet: bool = False) -> str:
 
     The header's C code runs in this process: an error in it, such as a wrong pointer or a loop without end, crashes or
     blocks the interpreter. The command ``fairpace`` runs it in a process of its own. It stays loaded as long as the
-    process; a changed header needs a new one, or another name. A process that starts others (``multiprocessing``)
-    loads it in each, unless they are forked afterwards.
+    process. A header that is loaded and has not changed since is not loaded again. The name of a changed one means its
+    new code from then on; scenarios and environments that were made before have the old one. Wherever an algorithm is
+    named, the path of a header stands for it: it is loaded, or loaded again, when a scenario is made. A process that starts
+    others (``multiprocessing``) loads it in each, unless they are forked afterwards.
 
     :param header: its path, which ends with ``.h``: ``fairpace new mine`` writes one that works.
     :param quiet: do not show what the compiler warns of on stderr.
     :returns: the algorithm's name, for ``cc``: that of the file.
-    :raises UsageError: it does not compile, or has the name of another algorithm.
+    :raises UsageError: it does not compile, or has the name of another algorithm, that of another file included.
     :raises UnsupportedError: there is no clang.
     """
     return _fairpace.load_algorithm(fspath(header), quiet)

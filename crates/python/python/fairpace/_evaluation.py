@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _fairpace
 from ._fairpace import Table
 from ._scenario import _sets, _value
-from ._units import unicode
-from .errors import UsageError
+from ._units import AlgorithmName, unicode
+from .errors import FairpaceError, UsageError, _in_python
 
 __all__ = ["Duels", "Evaluation", "duels", "evaluate"]
 
@@ -72,9 +72,9 @@ class Evaluation:
 
 
 def evaluate(
-    cc: str | Sequence[str],
+    cc: AlgorithmName | Sequence[AlgorithmName],
     *,
-    beside: Sequence[str] = BESIDE,
+    beside: Sequence[AlgorithmName] = BESIDE,
     criteria: str | PathLike[str] | None = None,
     criterion: Sequence[str] = (),
     quick: bool = True,
@@ -93,7 +93,7 @@ def evaluate(
     One algorithm at the contained criteria takes seconds (``quick``) to many minutes of CPU time. Progress is shown on
     stderr, with rate and time left. Ctrl-C ends it within a second.
 
-    :param cc: the algorithms, by name.
+    :param cc: the algorithms, by name, or paths of headers of your own.
     :param beside: measure these as well, to compare with.
     :param criteria: a folder of criteria, in place of the contained ones.
     :param criterion: only these, by id, file or section: ``["G1", "5.1"]``.
@@ -110,9 +110,12 @@ def evaluate(
     :param quiet: show no progress.
     :raises UsageError: an argument or a criterion is wrong.
     """
-    names = _names([cc] if isinstance(cc, str) else cc, "cc")
+    names = _names([cc] if isinstance(cc, (str, PathLike)) else cc, "cc")
     if not names:
         raise UsageError("no algorithm is named", "write for example evaluate(\"bbr3\")")
+    jobs = _jobs(jobs)
+    besides = _names(beside, "beside")
+    _fairpace.load_named_algorithms([*names, *besides])
     options: list[str] = [f"--criterion={one}" for one in _names(criterion, "criterion")]
     if paths is not None:
         options.append(f"--paths={paths}")
@@ -122,14 +125,14 @@ def evaluate(
     options += _options(given, set)
     asked = {
         "names": names,
-        "beside": _names(beside, "beside"),
+        "beside": besides,
         "criteria": None if criteria is None else fspath(criteria),
         "options": options,
         "keep": None if keep is None else fspath(keep),
         "module": _fairpace.__file__ or "",
         "quiet": quiet,
     }
-    return Evaluation(_fairpace.evaluate(asked))
+    return Evaluation(_asked(lambda: _fairpace.evaluate(asked)))
 
 
 class Duels:
@@ -187,7 +190,7 @@ class Duels:
 
 
 def duels(
-    cc: Sequence[str] = (),
+    cc: Sequence[AlgorithmName] = (),
     *,
     rate: str = "100mbit",
     rtt: str = "20ms",
@@ -205,7 +208,7 @@ def duels(
 
     Progress is shown on stderr, with rate and time left. Ctrl-C ends it within a second.
 
-    :param cc: names of the algorithms; by default all of them.
+    :param cc: names of the algorithms, or paths of headers of your own; by default all algorithms.
     :param rate: rate of the link.
     :param rtt: RTT of both flows.
     :param buffer: buffers of the link; all duels are repeated at each of them.
@@ -219,18 +222,38 @@ def duels(
     :param quiet: show no progress.
     :raises UsageError: an argument is wrong.
     """
-    options = [f"--cc={name}" for name in _names(cc, "cc")]
+    names, jobs = _names(cc, "cc"), _jobs(jobs)
+    _fairpace.load_named_algorithms(names)
+    options = [f"--cc={name}" for name in names]
     options += [f"--buffer={one}" for one in _names(buffer, "buffer")]
     given = {"rate": rate, "rtt": rtt, "duration": duration, "warmup": warmup, "stagger": stagger}
     options += _options({**given, "seeds": seeds, "seed": seed}, set)
-    return Duels(_fairpace.duels(options, _options({"jobs": jobs}, None), quiet))
+    return Duels(_asked(lambda: _fairpace.duels(options, _options({"jobs": jobs}, None), quiet)))
 
 
-def _names(given: Iterable[str], argument: str) -> list[str]:
+_T = TypeVar("_T")
+
+
+def _asked(measure: Callable[[], _T]) -> _T:
+    """What a call returns that reads its arguments as the command line does."""
+    try:
+        return measure()
+    except FairpaceError as error:
+        raise _in_python(error) from None
+
+
+def _jobs(jobs: int | None) -> int | None:
+    """A number of threads, or none."""
+    if jobs is not None and (type(jobs) is not int or jobs < 1):
+        raise UsageError(f"jobs={jobs!r} is no number of jobs", "write a whole number from 1 on, or leave it out")
+    return jobs
+
+
+def _names(given: Iterable[AlgorithmName], argument: str) -> list[str]:
     """A list of texts; a text alone would be one of letters."""
-    if isinstance(given, str):
-        raise TypeError(f"{argument} is a list of texts, not the text {given!r}")
-    names = list(given)
+    if isinstance(given, (str, PathLike)):
+        raise TypeError(f"{argument} is a list of texts, not the text {fspath(given)!r}")
+    names = [fspath(name) if isinstance(name, PathLike) else name for name in given]
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"{argument} is a list of texts; {type(name).__name__} is none")

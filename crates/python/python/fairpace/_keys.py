@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ._units import Buffer, FilePath, Frequency, Limit, Parameters, Rate, Share, Size, Steps, Time
+from ._units import AlgorithmName, Buffer, FilePath, Frequency, Limit, Parameters, Rate, Share, Size, Steps, Time
 
 __all__ = ["Flow", "Link", "ScenarioKeys", "Window"]
 
@@ -399,7 +399,7 @@ class Flow:
     """
 
     name: str | None = None
-    cc: str
+    cc: AlgorithmName
     rtt: Time
     route: Sequence[str] | None = None
     from_: str | None = None

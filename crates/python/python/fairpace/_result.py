@@ -10,6 +10,7 @@ from typing import Any
 
 from . import _fairpace
 from ._fairpace import Table
+from ._scenario import Scenario, _again
 from .errors import OutputError
 
 __all__ = ["Result"]
@@ -24,10 +25,31 @@ class Result:
     Its tables speak Arrow's C data interface: ``polars.DataFrame(result.series)``, ``pyarrow.table(result.series)``
     and DuckDB read them without a copy, and ``result.series.to_pandas()`` is a short form. Names of columns end with their unit; the metadata of a
     table's schema name commit, seed and hash of the scenario.
+
+    A result can be pickled and copied; its scenario then reads the files that it names again.
     """
 
-    def __init__(self, native: _fairpace.Result) -> None:
+    def __init__(self, native: _fairpace.Result, scenario: Scenario | tuple[Any, ...]) -> None:
         self._native = native
+        self._scenario = scenario
+        """The scenario, or what its pickle has."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was simulated."""
+        if not isinstance(self._scenario, Scenario):
+            self._scenario = _again(*self._scenario)
+        return self._scenario
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return self._native.seed
+
+    @property
+    def commit(self) -> str:
+        """The commit that the package was built from which simulated it."""
+        return self._native.commit
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -96,7 +118,10 @@ class Result:
         document = html.escape(self.html(), quote=True)
         return f'<iframe srcdoc="{document}" style="width:100%;height:{_HEIGHT_PX}px;border:0"></iframe>'
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        scenario = self._scenario.__reduce__()[1] if isinstance(self._scenario, Scenario) else self._scenario
+        return Result, (self._native, scenario)
+
     def __repr__(self) -> str:
-        scenario = self._native.scenario
         flows = ", ".join(f"{flow['name']} {flow['goodput_mbps']:.1f}" for flow in self.summary["flows"][:8])
-        return f"<Result {scenario.title!r}, seed {scenario.seed}: {flows} Mbit/s>"
+        return f"<Result {self._native.title!r}, seed {self.seed}: {flows} Mbit/s>"

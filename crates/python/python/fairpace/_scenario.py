@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike, fspath
-from typing import Any, NoReturn, Union
+from typing import Any, NoReturn, TypeVar, Union
 
 from ._fairpace import Checked, check, read_scenario
 from ._keys import KINDS, Flow, Link, ScenarioKeys, Window
 from ._toml import Places, text_of
 from ._units import unicode, written
-from .errors import FairpaceError, Problem
+from .errors import FairpaceError, Problem, UsageError, _in_python
 
 __all__ = ["Scenario", "ScenarioLike"]
+
+_Part = TypeVar("_Part", Link, Flow, Window)
 
 
 class Scenario(ScenarioKeys):
@@ -107,6 +110,42 @@ class Scenario(ScenarioKeys):
         """Length of the run, in seconds."""
         return self._checked.duration_s
 
+    @property
+    def why(self) -> str:
+        """Why it is worth running."""
+        return str(self._keys().get("why", ""))
+
+    @property
+    def duration(self) -> str:
+        """Length of the run, with its unit. This and the other keys are those of the canonical form: a key that has its
+        default is ``None``, and a buffer is a number of bytes or packets."""
+        return str(self._keys()["duration"])
+
+    @property
+    def interval(self) -> str | None:
+        """Distance of two points in the time series, with its unit."""
+        interval = self._keys().get("interval")
+        return None if interval is None else str(interval)
+
+    @property
+    def window(self) -> Window | None:
+        """What metrics cover."""
+        window = self._keys().get("window")
+        return None if window is None else _part(Window, window)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links, with the keys of the canonical form."""
+        return tuple(_part(Link, link) for link in self._keys()["link"])
+
+    @property
+    def flows(self) -> tuple[Flow, ...]:
+        """The flows, with the keys of the canonical form."""
+        return tuple(_part(Flow, flow) for flow in self._keys()["flow"])
+
+    def _keys(self) -> dict[str, Any]:
+        return dict(json.loads(self._checked.keys_json()))
+
     def to_toml(self) -> str:
         """The canonical form, which is a scenario file."""
         return self._checked.to_toml()
@@ -136,6 +175,11 @@ class Scenario(ScenarioKeys):
         return f"<Scenario {self.title!r}, seed {self.seed}, {self.hash[:12]}>"
 
 
+def _part(kind: type[_Part], keys: Mapping[str, Any]) -> _Part:
+    """A link, a flow or the window of its keys; ``from``, a word of Python, is ``from_``."""
+    return kind(**{field.name: keys.get(field.name.rstrip("_")) for field in fields(kind)})
+
+
 def _again(text: str, name: str, sets: tuple[tuple[str, str], ...], places: Places) -> Scenario:
     """A scenario from its pickle."""
     return object.__new__(Scenario)._read(text, name, sets, places)
@@ -143,6 +187,8 @@ def _again(text: str, name: str, sets: tuple[tuple[str, str], ...], places: Plac
 
 def _placed(error: FairpaceError, name: str, places: Places) -> FairpaceError:
     """The error with places of Python, such as ``links[0].rate``, in place of lines of a text."""
+
+    error = _in_python(error)
 
     def placed(problem: Problem) -> Problem:
         if problem.file != name or not 0 < problem.line <= len(places):
@@ -166,6 +212,8 @@ def scenario_of(given: ScenarioLike) -> Scenario:
         return given
     if isinstance(given, str) and "\n" in given:
         return Scenario.from_toml(given)
+    if isinstance(given, str) and not given:
+        raise UsageError("the scenario is an empty text", "write the path of a scenario file, or its text")
     if isinstance(given, (str, PathLike)):
         return Scenario.load(given)
     raise TypeError(f"a scenario is a Scenario, a text, or a path, not {type(given).__name__}")

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, Protocol, Union, runtime_checkable
 
 __all__ = [
+    "AlgorithmName",
     "Buffer",
     "FilePath",
     "Frequency",
@@ -55,6 +56,8 @@ Steps = Union[str, Sequence[tuple[Time, Union[Time, Rate]]]]
 """``"10s 50mbit, 20s 0bit"``, or ``[("10s", "50mbit"), ("20s", "0bit")]``: from then on this value."""
 FilePath = Union[str, "PathLike[str]"]
 """A file, by its path from the working directory."""
+AlgorithmName = Union[str, "PathLike[str]"]
+"""An algorithm, or a header of your own by its path; a variant of either is a text: ``bbr3:beta=0.5``."""
 Parameters = Mapping[str, object]
 """Parameters of an algorithm and their values: ``{"alpha": "3ms"}``."""
 

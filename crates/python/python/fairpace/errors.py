@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 __all__ = ["FairpaceError", "InternalError", "OutputError", "Problem", "UnsupportedError", "UsageError"]
@@ -80,6 +81,29 @@ _CLASSES: dict[str, type[FairpaceError]] = {
     "output": OutputError,
     "unsupported": UnsupportedError,
 }
+
+
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: <[A-Z]+>)?")
+"""An option of the command line: ``--jobs <N>``."""
+_SET = re.compile(r"`--set ([^=`]+)=([^`]+)`")
+"""A change of a key on the command line."""
+
+
+def _in_python(error: FairpaceError) -> FairpaceError:
+    """An error that names options of the command line, with the arguments of Python in place of these."""
+
+    def words(text: str) -> str:
+        text = _SET.sub(r'`{"\1": "\2"}`', text)
+        return _OPTION.sub(lambda option: option[1].replace("-", "_"), text)
+
+    def placed(problem: Problem) -> Problem:
+        is_argument = problem.file.startswith("--")
+        line, column = (0, 0) if is_argument else (problem.line, problem.column)
+        message, help = words(problem.message), words(problem.help)
+        return replace(problem, file=words(problem.file), line=line, column=column, message=message, help=help)
+
+    help = None if error.help is None else words(error.help)
+    return type(error)(words(error.message), help, tuple(map(placed, error.problems)))
 
 
 def _exception(kind: str, record: str) -> FairpaceError:

@@ -63,8 +63,8 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
 
     Each row is an agent; where a scenario has several, ``num_envs`` is ``count`` times their number, so that a policy with
     shared parameters is trained as it is. An episode ends, truncated, with its scenario; the next one starts in the same
-    step (``AutoresetMode.SAME_STEP``), with another seed and other drawn values. Results depend on seeds and actions,
-    not on ``jobs``.
+    step, or in the next one (``autoreset_mode``), with another seed and other drawn values. Results depend on seeds and
+    actions, not on ``jobs``.
 
     Ctrl-C ends the making, a reset or a step within about a second. After such a reset or step no environment has an
     episode: reset them, with seeds if results are to be the same again.
@@ -77,6 +77,10 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
     :param interval_us: the monitor interval, microseconds of simulated time; by default twice the shortest base RTT.
     :param seed: of the first episodes, if ``reset`` gets none.
     :param jobs: threads; by default one per core. There are no more than environments, and at most 256.
+    :param autoreset_mode: when the next episode starts. ``SAME_STEP``: in the step that ends one, whose observation is the
+        first of the next episode, and whose ``info["final_obs"]`` has the last one. ``NEXT_STEP``, which gymnasium's
+        wrappers of observations such as ``NormalizeObservation`` need: that step has the last observation, and the next
+        step ignores the action, has the first observation of the next episode, a reward of 0, and 0 in ``info``.
     :raises ValueError: an argument is wrong, such as a range or the interval; or a scenario is, with the values that the first
         episodes draw or with those at the ends of ranges. Ends are tried together in all ways for up to six keys, and
         for more keys all least, all largest, and both with each key alone at its other end. Scenarios of a list are
@@ -97,6 +101,7 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
         interval_us: int | None = None,
         seed: int = 1,
         jobs: int | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
     ) -> None:
         self._count = count = _whole(count, "count is {}; there is at least one environment", 1)
         if jobs is not None:
@@ -104,9 +109,13 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
             jobs = min(count, _whole(jobs, "jobs={} is no number of jobs; write a whole number from 1 on, or leave it out", 1))
         if interval_us is not None:
             interval_us = _whole(interval_us, "interval_us is {}; it is from 1000 to 10000000", 1_000, 10_000_000)
+        if autoreset_mode not in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP):
+            raise ValueError(f"autoreset_mode is {autoreset_mode!r}; it is AutoresetMode.SAME_STEP or NEXT_STEP")
+        self.metadata = {**self.metadata, "autoreset_mode": autoreset_mode}
+        self._resets_later = autoreset_mode == AutoresetMode.NEXT_STEP
         seeds = self._seeds_from(seed)
         given = _given(scenario, {} if draws is None else draws)
-        self._native = _fairpace.Environments(given, seeds, interval_us, form, jobs)
+        self._native = _fairpace.Environments(given, seeds, interval_us, form, self._resets_later, jobs)
         self._reward = reward
         self._form = form
         self._ended = np.zeros(count, np.bool_)
@@ -142,7 +151,7 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
         :param actions: a row per agent. That of an agent whose last observation has ``has_ack = 0`` is ignored: an
             algorithm decides when an ACK arrives.
         :returns: observations, rewards, terminated (never), truncated, and ``info``: the columns of :data:`INFO`, and
-            ``final_obs`` where an episode has ended.
+            with ``SAME_STEP`` ``final_obs`` where an episode has ended.
         :raises ValueError: an action is not a number in its range, or has another shape: nothing has happened then. Or the
             reward has another shape, or the next episode of an environment cannot start, which can only be if a value
             between the ends of its range is wrong or a file of the scenario has changed: all environments have gone on by
@@ -154,19 +163,25 @@ class VectorEnv(GymnasiumVectorEnv[Floats, Floats, NDArray[Any]]):
         if array.shape != (self.num_envs, len(columns)):
             raise ValueError(f"actions have the shape {array.shape}; it must be {(self.num_envs, len(columns))}")
         flat, final, truth, ended = self._native.step(array.reshape(-1))
+        begins = self._ended[self._environment_of] if self._resets_later else None
         self._ended = ended
         observations, final = flat.reshape(self.num_envs, -1), final.reshape(self.num_envs, -1)
         truncated = ended[self._environment_of]
         own = truth.reshape(-1, len(INFO))[self._rows_of_agents()]
         info: dict[str, Any] = {column.name: own[:, index] for index, column in enumerate(INFO)}
         seen = observations
-        if truncated.any():
+        if begins is not None:
+            if begins.any():
+                self._rows = self._agent_rows()
+        elif truncated.any():
             seen = np.where(truncated[:, None], final, observations)
             info |= {"final_obs": seen, "_final_obs": truncated}
             self._rows = self._agent_rows()
         rewards = np.asarray(self._reward(seen, info), np.float32)
         if rewards.shape != (self.num_envs,):
             raise ValueError(f"the reward has the shape {rewards.shape}; it must be {(self.num_envs,)}")
+        if begins is not None:
+            rewards = np.where(begins, np.float32(0.0), rewards)
         return observations, rewards, np.zeros(self.num_envs, np.bool_), truncated, info
 
     def agents(self, environment: int = 0) -> list[str]:
