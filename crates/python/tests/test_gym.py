@@ -14,10 +14,12 @@ import fairpace as fp
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers.vector import NormalizeObservation
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from conftest import counted_meanwhile
-from fairpace.gym import FEATURES, OBSERVATIONS, Draw, Env, ParallelEnv, Policy, VectorEnv, action_columns
+from fairpace.gym import FEATURES, INFO, OBSERVATIONS, Draw, Env, ParallelEnv, Policy, VectorEnv, action_columns
 
 ALONE = """
 title = "an agent alone"
@@ -134,6 +136,42 @@ def test_what_is_no_environment_is_refused_with_what_to_write() -> None:
         broken = VectorEnv(ALONE, reward=lambda observations, info: np.zeros(9))
         broken.reset(seed=1)
         broken.step(zeros(broken))
+
+
+def test_the_next_episode_can_begin_in_the_step_after_the_end() -> None:
+    same = VectorEnv(TWO, count=2, draws={"link.rate": ("4mbit", "40mbit")})
+    later = VectorEnv(
+        TWO, count=2, draws={"link.rate": ("4mbit", "40mbit")}, autoreset_mode=AutoresetMode.NEXT_STEP
+    )
+    modes = [env.metadata["autoreset_mode"] for env in (same, later, VectorEnv(ALONE))]
+    assert modes == [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
+    assert (same.reset(seed=1)[0] == later.reset(seed=1)[0]).all()
+    ends = 0
+    while ends < 3:
+        observations, rewards, _, truncated, info = same.step(zeros(same))
+        of_later = later.step(zeros(later))
+        assert (of_later[3] == truncated).all() and (of_later[1] == rewards).all()
+        if truncated.any():
+            assert truncated.all(), "both last equally long"
+            assert (of_later[0] == info["final_obs"]).all() and "final_obs" not in of_later[4]
+            # any action: it is ignored
+            of_later = later.step(zeros(later) - 1)
+            assert not of_later[3].any() and (of_later[1] == 0).all()
+            assert all((of_later[4][column.name] == 0).all() for column in INFO)
+            assert later.scenario(1) == same.scenario(1)
+            ends += 1
+        assert (of_later[0] == observations).all()
+    for wrong in (AutoresetMode.DISABLED, "NextStep"):
+        with pytest.raises(ValueError, match="it is AutoresetMode.SAME_STEP or NEXT_STEP"):
+            VectorEnv(ALONE, autoreset_mode=wrong)  # type: ignore[arg-type]
+
+
+def test_gymnasiums_wrappers_of_observations_take_it() -> None:
+    env = NormalizeObservation(VectorEnv(ALONE, count=3, autoreset_mode=AutoresetMode.NEXT_STEP))
+    env.reset(seed=1)
+    for _ in range(120):
+        observations = env.step(np.zeros((3, 1), np.float32))[0]
+    assert np.isfinite(observations).all() and np.abs(observations).mean() < 3
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "2"])

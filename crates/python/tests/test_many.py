@@ -58,10 +58,11 @@ def test_finished_runs_are_kept_where_asked(tmp_path: Path) -> None:
         ({"cc": "rino"}, 'there is no algorithm "rino"; did you mean "reno"'),
         ({"cc": "reno", "criterion": ["G99"]}, "there is no criterion `G99`"),
         ({"cc": "reno", "match": "nothing"}, "no case has a name with `nothing` in it"),
-        ({"cc": "reno", "seeds": 0}, r"'--seeds <N>': 0 is not in 1..=1000"),
-        ({"cc": "reno", "seeds": 1.5}, "'--seeds <N>'"),
-        ({"cc": "reno", "jobs": -1}, "'--jobs <N>'"),
-        ({"cc": "reno", "paths": 3}, "required arguments .* --draw <HEX>"),
+        ({"cc": "reno", "seeds": 0}, "'seeds': 0 is not in 1..=1000"),
+        ({"cc": "reno", "seeds": 1.5}, "for 'seeds'"),
+        ({"cc": "reno", "jobs": -1}, "jobs=-1 is no number of jobs"),
+        ({"cc": "reno", "jobs": 0}, "jobs=0 is no number of jobs"),
+        ({"cc": "reno", "paths": 3}, "required arguments .* draw$"),
         ({"cc": "reno", "paths": 3, "draw": "x"}, "hexadecimal"),
         ({"cc": "reno", "set": {"fixed_cwnd.cwnd_pkts": 9}}, "which does not take part"),
         ({"cc": "level", "set": {"level.patience": 9}}, "it is called `detection_drains` now"),
@@ -70,9 +71,10 @@ def test_finished_runs_are_kept_where_asked(tmp_path: Path) -> None:
         ({"cc": []}, "no algorithm is named"),
     ],
 )
-def test_wrong_arguments_have_the_words_of_the_command_line(arguments: dict[str, object], words: str) -> None:
-    with pytest.raises(fp.UsageError, match=words):
+def test_wrong_arguments_have_the_words_of_the_command_line_with_names_of_python(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(fp.UsageError, match=words) as raised:
         fp.evaluate(**arguments, quiet=True)  # type: ignore[arg-type]
+    assert " --" not in str(raised.value) and "'--" not in str(raised.value)
 
 
 def test_a_comparison_takes_quantities_and_refuses_others_with_the_same_words() -> None:
@@ -82,8 +84,32 @@ def test_a_comparison_takes_quantities_and_refuses_others_with_the_same_words() 
     assert one["reno"].json() == same["reno"].json()
     with pytest.raises(fp.UsageError, match="stagger: "):
         fp.compare(["reno"], rtt=["10ms"], stagger="x", **path)
-    with pytest.raises(fp.UsageError, match="has no unit"):
+    with pytest.raises(fp.UsageError, match="^rtt: .*has no unit"):
         fp.compare(["reno"], rtt=["10"], **path)
+    with pytest.raises(fp.UsageError, match="^buffer: "):
+        fp.compare(["reno"], rate="10mbit", buffer="much")
+    with pytest.raises(fp.UsageError, match="^set changes a parameter of `bbq`, which is not compared; cc names reno"):
+        fp.compare(["reno"], set={"bbq.alpha": "3ms"}, **path)
+    with pytest.raises(fp.UsageError, match="jobs=0 is no number of jobs"):
+        fp.compare(["reno"], jobs=0, **path)
+
+
+def test_a_comparison_names_each_algorithm_once_and_at_least_one() -> None:
+    with pytest.raises(fp.UsageError, match="no algorithm is named"):
+        fp.compare([])
+    with pytest.raises(fp.UsageError, match="^cc names reno twice"):
+        fp.compare(["reno", "bbr1", "reno"], duration="2s")
+
+
+def test_a_comparison_does_not_depend_on_the_number_of_threads_and_has_the_default_warm_up() -> None:
+    path: dict[str, Any] = {"rate": "10mbit", "buffer": "50kB", "duration": "6s"}
+    one, four = (fp.compare(["reno", "cubic", "bbr1"], jobs=jobs, **path) for jobs in (1, 4))
+    assert list(one) == list(four) == ["reno", "cubic", "bbr1"]
+    assert [result.json() for result in one.values()] == [result.json() for result in four.values()]
+    # a third of a run shorter than 60 s, as of a scenario
+    assert one["reno"].summary["window_s"] == [2.0, 6.0]
+    scenario = one["bbr1"].scenario
+    assert scenario.hash == one["bbr1"].summary["scenario"]["hash"] and fp.run(scenario).json() == one["bbr1"].json()
 
 
 def test_wrong_types_are_type_errors() -> None:
@@ -106,7 +132,7 @@ def test_duels_have_a_row_for_each_pair_and_buffer() -> None:
     assert all(0 <= row["share_least"] <= row["share"] <= row["share_most"] <= 1 for row in rows)
     assert [duel["share"] for duel in duels.summary["duels"]] == [row["share"] for row in rows]
     assert duels.html().count("<tr>") == 6 and "4bdp" in duels.html()
-    with pytest.raises(fp.UsageError, match="--rate:1:1: .* is not a rate"):
+    with pytest.raises(fp.UsageError, match="^rate: .* is not a rate"):
         fp.duels(["bbr1"], rate="fast")
 
 
@@ -118,8 +144,82 @@ def test_a_header_of_a_user_runs_in_this_process(command, tmp_path: Path, monkey
     assert fp.load_algorithm(header) == "frompython"
     flows = fp.compare(["frompython"], rate="10mbit", buffer="50kB", rtt=["10ms"], duration="3s", warmup="1s")
     assert flows["frompython"].summary["flows"][0]["goodput_mbps"] > 5
-    with pytest.raises(fp.UsageError, match="frompython"):
-        fp.load_algorithm(header)
+
+
+HEADER = """
+#include "contract/params.h"
+#include "NAME_part.h"
+#define NAME_kind CC_OWNS_CWND
+#define NAME_parameters(P) P(unused, 1, 1, 9, CC_UNIT_PKTS, "nothing", "any")
+struct NAME_params { NAME_parameters(CC_PARAM_FIELD) };
+struct NAME { struct NAME_params p; };
+CC_INLINE void NAME_init(struct NAME *s, const struct NAME_params *p, const struct cc_view *v, struct cc_decision *d)
+{ s->p = *p; d->cwnd_pkts = NAME_PKTS; }
+CC_INLINE void NAME_on_ack(struct NAME *s, const struct cc_view *v, struct cc_decision *d)
+{ d->cwnd_pkts = NAME_PKTS; }
+CC_INLINE void NAME_on_event(struct NAME *s, u32 event, const struct cc_view *v, struct cc_decision *d)
+{ d->cwnd_pkts = NAME_PKTS; }
+CC_INLINE void NAME_observe(const struct NAME *s, struct cc_observation *o) { o->phase = CC_PHASE_FIXED; }
+"""
+
+
+def _fixed(folder: Path, name: str, pkts: int) -> Path:
+    """A header whose cwnd is this, with a part in a file beside it."""
+    (folder / f"{name}_part.h").write_text(f"#define {name}_PKTS {pkts}\n")
+    header = folder / f"{name}.h"
+    header.write_text(HEADER.replace("NAME", name))
+    return header
+
+
+def _cwnd(scenario: fp.Scenario) -> set[float]:
+    series = pa.table(fp.run(scenario).series).to_pylist()
+    return {row["cwnd_pkts"] for row in series if row["t_s"] > 1}
+
+
+HEADER_PATH: dict[str, Any] = {"duration": "2s", "links": [fp.Link(rate="100mbit", buffer="1MB")]}
+
+
+@needs_clang
+def test_a_changed_header_is_loaded_again_and_an_unchanged_one_is_not(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    header = _fixed(tmp_path, "edited", 20)
+    assert fp.load_algorithm(header) == "edited"
+    before = fp.Scenario(**HEADER_PATH, flows=[fp.Flow(cc="edited", rtt="10ms")])
+    assert fp.load_algorithm(header) == "edited"
+    assert before == fp.Scenario(**HEADER_PATH, flows=[fp.Flow(cc="edited", rtt="10ms")]) and _cwnd(before) == {20}
+    # a part of it changes, and nothing but its path is given
+    _fixed(tmp_path, "edited", 30)
+    after = fp.Scenario(**HEADER_PATH, flows=[fp.Flow(cc=header, rtt="10ms")])
+    assert after != before and (_cwnd(after), _cwnd(before)) == ({30}, {20})
+    monkeypatch.chdir(tmp_path)
+    assert fp.load_algorithm("./edited.h") == "edited"
+    assert _cwnd(before.set({"flow.cc": "edited"})) == {30}
+    # another file may not take the name
+    (tmp_path / "other").mkdir()
+    with pytest.raises(fp.UsageError, match='there is an algorithm "edited" already'):
+        fp.load_algorithm(_fixed(tmp_path / "other", "edited", 40))
+
+
+@needs_clang
+def test_the_path_of_a_header_stands_for_its_name(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    header = _fixed(tmp_path, "bypath", 25)
+    file = tmp_path / "beside.toml"
+    flow = '[[flow]]\ncc = "bypath.h"\nrtt = "10ms"\n'
+    file.write_text('duration = "2s"\n[[link]]\nrate = "100mbit"\nbuffer = "1MB"\n' + flow)
+    monkeypatch.chdir("/")
+    assert _cwnd(fp.Scenario.load(file)) == {25}
+    monkeypatch.chdir(tmp_path)
+    assert _cwnd(fp.Scenario(**HEADER_PATH, flows=[fp.Flow(cc="bypath.h", rtt="10ms")])) == {25}
+    compared = fp.compare([header, "reno"], duration="2s")
+    assert list(compared) == [str(header), "reno"]
+    assert compared[str(header)].summary["flows"][0]["cc"] == "bypath"
+    assert fp.evaluate(header, beside=[], **FEW).summary["criteria"]  # type: ignore[arg-type]
+    swept = fp.sweep(file, {"flow.cc": [header, "reno"]}, out=tmp_path / "out", quiet=True)
+    assert swept.failed == 0 and {row["cc"] for row in pa.table(swept.to_arrow()).to_pylist()} == {"bypath", "reno"}
+    with pytest.raises(fp.UsageError, match="missing.h"):
+        fp.Scenario(**HEADER_PATH, flows=[fp.Flow(cc="missing.h", rtt="10ms")])
 
 
 @needs_clang

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import fairpace as fp
@@ -25,6 +25,14 @@ import fairpace as fp
 LONG = '''{LONG}'''
 print("begins", flush=True)
 """
+
+
+def test_an_executor_of_processes_returns_results() -> None:
+    scenarios = [fp.Scenario.from_toml(TWO).set({"seed": seed}) for seed in range(3)]
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        results = list(pool.map(fp.run, scenarios))
+    assert [result.json() for result in results] == [fp.run(scenario).json() for scenario in scenarios]
+    assert [result.scenario for result in results] == scenarios
 
 
 def test_a_handler_of_the_program_can_stop_a_run(python: Start) -> None:

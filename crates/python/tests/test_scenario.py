@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.metadata
 import json
 import pickle
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import fairpace as fp
 import pytest
@@ -72,6 +74,67 @@ def test_steps_lists_tables_and_files_are_those_of_a_scenario_file(tmp_path: Pat
     assert 'route = ["bottleneck"]' in scenario(flow(route=["bottleneck"])).to_toml()
     trace = ROOT / "scenarios/traces/cellular.trace"
     assert "trace" in scenario(rate=None, trace=trace).to_toml()
+
+
+def test_a_scenario_has_its_parts_as_attributes() -> None:
+    scenario = fp.Scenario(
+        title="parts",
+        why="to see them",
+        duration="9s",
+        interval="50ms",
+        seed=3,
+        window=fp.Window(from_="2s"),
+        links=[fp.Link(rate="10mbit", buffer="20kB", queue="codel", target="7ms")],
+        flows=[fp.Flow(cc="bbq", rtt="10ms", set={"alpha": "5ms"}, count=2), fp.Flow(cc="bbr3:beta=0.5", rtt="20ms")],
+    )
+    again = fp.Scenario(
+        title=scenario.title,
+        why=scenario.why,
+        duration=scenario.duration,
+        interval=scenario.interval,
+        seed=scenario.seed,
+        window=scenario.window,
+        links=scenario.links,
+        flows=scenario.flows,
+    )
+    assert again == scenario and again.to_toml() == scenario.to_toml()
+    assert (scenario.duration, scenario.interval, scenario.why) == ("9s", "50ms", "to see them")
+    assert [flow.rtt for flow in scenario.flows] == ["10ms", "10ms", "20ms"]
+    assert scenario.links[0].rate == "10mbit" and scenario.links[0].loss is None
+    # what was changed is what it has
+    assert scenario.set({"duration": "7s", "link.rate": "5mbit"}).links[0].rate == "5mbit"
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda file: file.stem)
+def test_the_parts_of_a_scenario_make_it_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent)
+    scenario = fp.Scenario.load(file.name)
+    parts = {name: getattr(scenario, name) for name in ("duration", "interval", "seed", "window", "links", "flows")}
+    assert fp.Scenario(**parts).hash == scenario.hash
+
+
+def test_errors_have_no_words_of_the_command_line() -> None:
+    scenario = fp.Scenario.from_toml(TWO)
+    wrong: dict[str, Any] = {"seed": 1.5, "link.rate": "fast", "flow.2.rtt": "10", "duratoin": "1s", "flow.x.rtt": "1ms"}
+    for key, value in wrong.items():
+        with pytest.raises(fp.UsageError, match=f"^{key}: ") as raised:
+            scenario.set({key: value})
+        assert "--" not in str(raised.value)
+    with pytest.raises(fp.UsageError, match="`seed` is a number, but a whole number is wanted"):
+        scenario.set({"seed": 1.5})
+    with pytest.raises(fp.UsageError, match="`seed` is true or false"):
+        scenario.set({"seed": True})
+    with pytest.raises(fp.UsageError, match=r'as in `{"bbq.alpha": "3ms"}`'):
+        scenario.set({"flow.set": "alpha"})
+    for seed in (1.5, True, "1"):
+        with pytest.raises(TypeError, match="a seed is a whole number"):
+            fp.run(scenario, seed=seed)  # type: ignore[arg-type]
+    with pytest.raises(fp.UsageError, match="the scenario is an empty text"):
+        fp.run("")
+
+
+def test_the_package_has_a_version() -> None:
+    assert fp.__version__ == importlib.metadata.version("fairpace")
 
 
 def test_every_key_of_the_reference_is_a_field() -> None:

@@ -116,14 +116,33 @@ def _has_parameter(algorithm: str, parameter: str) -> bool:
 
 
 def test_a_failed_run_is_a_row_with_its_error(tmp_path: Path) -> None:
-    made = fp.sweep(TWO_FLOWS, {"link.buffer": ["1bdp", "3B"]}, seeds=[1, 2], out=tmp_path, quiet=True)
+    over = [{"link.buffer": buffer} for buffer in ("1bdp", "3B")]
+    made = fp.sweep(TWO_FLOWS, over, seeds=[1, 2], out=tmp_path, quiet=True)
     assert made.failed == 2 and len(made) == 4
     failed = [row for row in rows(made) if row["error"] is not None]
-    assert [(row["run"], row["error_kind"]) for row in failed] == [(2, "usage"), (3, "usage")]
-    assert "it must be at least 1514B" in failed[0]["error"]
+    assert [(row["run"], row["error_kind"], row["seed"]) for row in failed] == [(2, "usage", 1), (3, "usage", 2)]
+    assert failed[0]["error"].startswith("link.buffer: ") and "it must be at least 1514B" in failed[0]["error"]
+    assert {row["title"] for row in failed} == {"two flows"} and failed[0]["scenario_hash"] is None
+    # without seeds it is that of the scenario, or of the change
+    wrong = [{"link.buffer": "3B"}, {"link.buffer": "3B", "seed": 9}]
+    own = fp.sweep(TWO_FLOWS, wrong, out=tmp_path / "own", quiet=True)
+    assert [row["seed"] for row in rows(own)] == [1, 9]
     numbers = {"jain", "goodput_mbps", "flow", "data_packets", "retransmits", "window_from_s"}
     assert all(row[key] is None for row in failed for key in numbers)
     assert [row["run"] for row in rows(made, "links")] == [0, 1]
+
+
+def test_a_value_with_which_no_run_is_possible_is_an_error_before_the_first(tmp_path: Path) -> None:
+    over: dict[str, Any] = {"link.buffer": ["1bdp", "2bdp"], "flow.2.rtt": ["10ms", "20ms", "nonsense"]}
+    with pytest.raises(fp.UsageError, match=r"^over\['flow.2.rtt'\]\[2\]: ") as raised:
+        fp.sweep(TWO_FLOWS, over, out=tmp_path, quiet=True)
+    assert raised.value.problems[0].key == "flow.rtt" and not list(tmp_path.iterdir())
+    with pytest.raises(fp.UsageError, match=r"^over\['pair'\]\[1\]: .*there is no algorithm `bbr9`"):
+        fp.sweep(TWO_FLOWS, {"pair": {"a": {"flow.1.cc": "bbr3"}, "b": {"flow.1.cc": "bbr9"}}}, out=tmp_path)
+    # a value that needs others is not wrong
+    over = {"link.queue": ["fifo", "codel"], "link.target": ["5ms", "9ms"]}
+    made = fp.sweep(TWO_FLOWS, over, out=tmp_path / "needs", quiet=True)
+    assert [row["run"] for row in rows(made) if row["error"]] == [0, 1] and made.failed == 2
 
 
 def test_an_error_has_all_that_is_wrong_and_what_to_write(tmp_path: Path) -> None:
@@ -220,7 +239,7 @@ def test_parts_with_an_error_of_a_kind_are_made_again_where_asked(tmp_path: Path
         return made.made, made.failed
 
     # a part with runs that fail and others, one in which all fail, and parts of others alone
-    over = {"link.buffer": ["1bdp", "3B", "4bdp", "2bdp"]}
+    over = [{"link.buffer": buffer} for buffer in ("1bdp", "3B", "4bdp", "2bdp")]
     simulate = _local.simulate
     with monkeypatch.context() as patch:
         patch.setattr(_local, "simulate", lost)

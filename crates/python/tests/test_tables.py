@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import duckdb
@@ -76,6 +78,39 @@ def test_a_file_has_the_permissions_of_any_other(two: fp.Result, tmp_path: Path)
 
 def test_a_table_shows_its_size_and_its_columns(two: fp.Result) -> None:
     assert repr(two.flows).startswith("<Table of 2 rows: flow, cc, ")
+
+
+def test_results_and_tables_can_be_pickled_and_copied(two: fp.Result) -> None:
+    for again in (pickle.loads(pickle.dumps(two)), copy.deepcopy(two), copy.copy(two)):
+        assert (again.json(), again.html(), repr(again)) == (two.json(), two.html(), repr(two))
+        assert again.summary == two.summary and (again.seed, again.commit) == (two.seed, two.commit)
+        assert again.scenario == two.scenario
+        for name in ("flows", "links", "series", "link_series", "backlog", "events"):
+            first, second = (pa.table(getattr(one, name)) for one in (two, again))
+            # of metadata, too
+            assert first.equals(second, check_metadata=True), name
+    for table in (two.series, two.flows, two.events):
+        for again in (pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+            assert pa.table(again).equals(pa.table(table), check_metadata=True)
+    # one that another process has made is as the own one
+    assert pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(two)))).json() == two.json()
+
+
+def test_a_result_names_its_scenario_seed_and_commit(two: fp.Result) -> None:
+    assert two.scenario == fp.Scenario.from_toml(TWO) and two.scenario.hash == two.summary["scenario"]["hash"]
+    assert (two.seed, two.commit) == (1, fp.COMMIT) and fp.run(TWO, seed=7).seed == 7
+    assert fp.run(two.scenario).json() == two.json()
+
+
+def test_one_thing_has_one_name(two: fp.Result) -> None:
+    """Of the columns that a join of two tables would have twice, each has the same values in both."""
+    flows, series, links, of_links = (set(one.column_names) for one in (two.flows, two.series, two.links, two.link_series))
+    assert flows & series == {"flow", "cc", "goodput_mbps"}
+    assert links & of_links == {"link", "dropped_pkts"}
+    assert {"base_rtt_ms", "dropped_pkts", "marked_pkts"} <= flows and {"dropped_pkts", "marked_pkts"} <= links
+    old = {"rtt_ms", "algorithm", "drops", "marks", "early_drops"}
+    assert not old & (flows | links | of_links) and "algorithm" not in series
+    assert [row["base_rtt_ms"] for row in pa.table(two.flows).to_pylist()] == [10.0, 30.0]
 
 
 def test_a_notebook_shows_the_report(two: fp.Result, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Union
 
 from . import _fairpace
@@ -46,6 +46,12 @@ MOST_RUNS = 1000
 
 MOST_PACKETS = 1e9
 """Expected packets of a part: one to three minutes of a core, which are lost when a sweep is interrupted."""
+
+MOST_CONTEXTS = 64
+"""Runs of a grid in which a value that is wrong alone is tried: it may need values of other axes."""
+
+AT_ONCE = 256
+"""Scenarios that are read in one call: some ten milliseconds, in which Ctrl-C waits."""
 
 MOST_SEED = 2**63 - 1
 """The largest seed of a scenario: the largest integer of TOML."""
@@ -115,9 +121,13 @@ class _Axis:
 
 
 class _Grid:
-    """Each value of each axis with each of all others; the last axis changes first."""
+    """Each value of each axis with each of all others; the last axis changes first.
+
+    :raises UsageError: a key is unknown, or no run with a value of an axis is possible.
+    """
 
     def __init__(self, scenario: Scenario, over: Mapping[str, Axis]) -> None:
+        self._base = scenario
         self._scenario, self._hash = scenario._source(), scenario.hash
         self._axes = [_Axis.of(name, axis) for name, axis in over.items()]
         self.columns = [(axis.name, axis.kind) for axis in self._axes]
@@ -127,6 +137,7 @@ class _Grid:
             # the values of a key differ in nothing else; labels may have a key each
             for changes in axis.changes if isinstance(over[name], Mapping) else axis.changes[:1]:
                 _known_keys(scenario, changes)
+        self._hashes = [self._checked(axis) for axis in self._axes]
 
     def __len__(self) -> int:
         size = 1
@@ -136,19 +147,57 @@ class _Grid:
 
     def __getitem__(self, index: int) -> tuple[Job, Values]:
         name, text, sets = self._scenario
-        places = []
-        for axis in reversed(self._axes):
-            index, place = divmod(index, len(axis.labels))
-            places.append(place)
-        places.reverse()
-        changes = [change for axis, place in zip(self._axes, places) for change in axis.changes[place]]
-        values: Values = [axis.labels[place] for axis, place in zip(self._axes, places)]
-        return (name, text, sets + changes), values
+        places = self._places(index, self._axes)
+        values: Values = [axis.labels[places[axis.name]] for axis in self._axes]
+        return (name, text, sets + self._changes(places)), values
 
     def content(self) -> Iterator[str]:
         yield json.dumps([self._scenario, self._hash])
-        for axis in self._axes:
-            yield json.dumps([axis.name, axis.kind, axis.labels, axis.changes])
+        for axis, hashes in zip(self._axes, self._hashes):
+            yield json.dumps([axis.name, axis.kind, axis.labels, axis.changes, hashes])
+
+    @staticmethod
+    def _places(index: int, axes: Sequence[_Axis]) -> dict[str, int]:
+        """Of each axis the place of its value."""
+        places = {}
+        for axis in reversed(axes):
+            index, places[axis.name] = divmod(index, len(axis.labels))
+        return places
+
+    def _changes(self, places: Mapping[str, int]) -> list[tuple[str, str]]:
+        return [change for axis in self._axes for change in axis.changes[places[axis.name]]]
+
+    def _checked(self, axis: _Axis) -> list[str | None]:
+        """The hash of the scenario with each value alone, which depends on the content of a file that a value names;
+        ``None``: the value needs others."""
+        name, text, sets = self._scenario
+        hashes: list[str | None] = []
+        for start in range(0, len(axis.labels), AT_ONCE):
+            jobs = [(name, text, sets + changes) for changes in axis.changes[start : start + AT_ONCE]]
+            hashes += _fairpace.scenario_hashes(jobs)
+        for place, known in enumerate(hashes):
+            if known is None:
+                self._check_with_others(axis, place)
+        return hashes
+
+    def _check_with_others(self, axis: _Axis, place: int) -> None:
+        """A value that is wrong with whatever else is an error of the whole sweep, and not of each run."""
+        others = [other for other in self._axes if other is not axis]
+        count = len(self) // len(axis.labels)
+        first: UsageError | None = None
+        # spread over all
+        for index in range(0, count, max(1, (count // MOST_CONTEXTS) | 1)):
+            changes = self._changes({**self._places(index, others), axis.name: place})
+            try:
+                self._base.set(dict(changes))
+                return
+            except UsageError as error:
+                first = first or error
+        if first is not None:
+            where = f"over[{axis.name!r}][{place}]"
+            keys = {key for key, _ in axis.changes[place]}
+            problems = tuple(replace(one, file=where) if one.file in keys else one for one in first.problems)
+            raise UsageError(first.message, first.help, problems)
 
 
 class _Listed:
