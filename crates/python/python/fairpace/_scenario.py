@@ -177,7 +177,8 @@ class Scenario(ScenarioKeys):
 
 def _part(kind: type[_Part], keys: Mapping[str, Any]) -> _Part:
     """A link, a flow or the window of its keys; ``from``, a word of Python, is ``from_``."""
-    return kind(**{field.name: keys.get(field.name.rstrip("_")) for field in fields(kind)})
+    values: dict[str, Any] = {field.name: keys.get(field.name.rstrip("_")) for field in fields(kind)}
+    return kind(**values)
 
 
 def _again(text: str, name: str, sets: tuple[tuple[str, str], ...], places: Places) -> Scenario:
