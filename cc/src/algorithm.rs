@@ -325,12 +325,11 @@ impl Algorithm {
     }
 
     fn is_written(self, text: &str) -> bool {
-        let is_same = |header: &Path| match (header.canonicalize(), Path::new(text).canonicalize()) {
-            (Ok(header), Ok(other)) => text.ends_with(".h") && header == other,
-            _ => false,
-        };
+        let file = |path: &Path| path.canonicalize().ok();
         self.of_loaded().is_some_and(|(_, origin)| {
-            origin.written.iter().any(|written| written == text) || is_same(&origin.header)
+            origin.written.iter().any(|written| written == text)
+                || (text.ends_with(".h")
+                    && file(Path::new(text)).is_some_and(|of| Some(of) == file(&origin.header)))
         })
     }
 

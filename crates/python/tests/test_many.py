@@ -218,6 +218,8 @@ def test_the_path_of_a_header_stands_for_its_name(tmp_path, monkeypatch) -> None
     assert fp.evaluate(header, beside=[], **FEW).summary["criteria"]  # type: ignore[arg-type]
     swept = fp.sweep(file, {"flow.cc": [header, "reno"]}, out=tmp_path / "out", quiet=True)
     assert swept.failed == 0 and {row["cc"] for row in pa.table(swept.to_arrow()).to_pylist()} == {"bypath", "reno"}
+    listed = fp.sweep(scenarios=[str(file), file.read_text()], out=tmp_path / "listed", quiet=True)
+    assert listed.failed == 0
     with pytest.raises(fp.UsageError, match="missing.h"):
         fp.Scenario(**HEADER_PATH, flows=[fp.Flow(cc="missing.h", rtt="10ms")])
 

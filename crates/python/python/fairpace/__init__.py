@@ -148,9 +148,9 @@ def load_algorithm(header: str | PathLike[str], *, quiet: bool = False) -> str:
     The header's C code runs in this process: an error in it, such as a wrong pointer or a loop without end, crashes or
     blocks the interpreter. The command ``fairpace`` runs it in a process of its own. It stays loaded as long as the
     process. A header that is loaded and has not changed since is not loaded again. The name of a changed one means its
-    new code from then on; scenarios and environments that were made before have the old one. Wherever an algorithm is
-    named, the path of a header stands for it: it is loaded, or loaded again, when a scenario is made. A process that starts
-    others (``multiprocessing``) loads it in each, unless they are forked afterwards.
+    new code from then on; a scenario that was made before has the old one, until it is changed or pickled. Wherever an
+    algorithm is named, the path of a header stands for it: it is loaded, or loaded again, when a scenario is made. A
+    process that starts others (``multiprocessing``) loads it in each, unless they are forked afterwards.
 
     :param header: its path, which ends with ``.h``: ``fairpace new mine`` writes one that works.
     :param quiet: do not show what the compiler warns of on stderr.

@@ -230,8 +230,11 @@ class _Listed:
 
     def content(self) -> Iterator[str]:
         yield json.dumps([self._scenario, self._hash])
+        name, text, sets = self._scenario
         for changes in self._over:
-            yield json.dumps(_sets(changes))
+            more = _sets(changes)
+            header = any(key.endswith(".cc") and ".h" in value for key, value in more)
+            yield json.dumps([more, *([_loaded((name, text, sets + more))] if header else [])])
 
 
 class _Scenarios:
@@ -263,8 +266,17 @@ class _Scenarios:
 
     def content(self) -> Iterator[str]:
         for index, scenario in enumerate(self._scenarios):
-            known = scenario.hash if isinstance(scenario, Scenario) else None
-            yield json.dumps([self[index][0], known])
+            job = self[index][0]
+            if isinstance(scenario, Scenario):
+                known: str | None = scenario.hash
+            else:
+                known = _loaded(job) if ".h" in job[1] else None
+            yield json.dumps([job, known])
+
+
+def _loaded(job: Job) -> str | None:
+    """The hash of a scenario, whose headers are loaded; ``None``: it is wrong."""
+    return _fairpace.scenario_hashes([job])[0]
 
 
 def _known_keys(scenario: Scenario, changes: list[tuple[str, str]]) -> None:
