@@ -65,8 +65,8 @@ impl RunError {
     }
 }
 
-/// The identity of a simulation, with the commit of the program. What is unknown, since the scenario is wrong,
-/// is `None`.
+/// The identity of a simulation, with the commit of the program. `None`: unknown, since the scenario is
+/// wrong.
 pub(crate) struct Identity {
     pub(crate) title: Option<String>,
     pub(crate) hash: Option<String>,

@@ -119,8 +119,8 @@ pub(crate) fn changes(sets: &[(String, String)]) -> Vec<Set> {
     sets.iter().map(|(key, value)| Set::argument(key.clone(), key.clone(), value.clone())).collect()
 }
 
-/// Compiles a header with clang and loads it into this process, unless it is loaded and has not changed since;
-/// returns its name.
+/// Compiles a header with clang and loads it into this process, unless it is loaded and has not changed
+/// since; returns its name.
 #[pyfunction]
 pub(crate) fn load_algorithm(py: Python<'_>, header: String, quiet: bool) -> PyResult<&'static str> {
     let load = || {

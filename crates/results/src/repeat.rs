@@ -174,8 +174,8 @@ fn notes(summaries: &[Summary]) -> Vec<String> {
 }
 
 impl Summary {
-    /// Returns all measured values by their path: `flows.NAME.share`, `links.NAME.dropped_pkts`, `jain`. Values that
-    /// the scenario sets, and [`Cost`](crate::Cost), are left out.
+    /// Returns all measured values by their path: `flows.NAME.share`, `links.NAME.dropped_pkts`, `jain`.
+    /// Values that the scenario sets, and [`Cost`](crate::Cost), are left out.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Option<f64>)> {
         let mut all: Vec<(String, Option<f64>)> = Vec::new();

@@ -19,7 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ._units import AlgorithmName, Buffer, FilePath, Frequency, Limit, Parameters, Rate, Share, Size, Steps, Time
+from ._units import (
+    AlgorithmName, Buffer, FilePath, Frequency, Limit, Parameters, Rate, Share, Size, Steps, Time
+)
 
 __all__ = ["Flow", "Link", "ScenarioKeys", "Window"]
 "#;

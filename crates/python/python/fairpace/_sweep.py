@@ -146,9 +146,10 @@ def sweep(
     (12, 0)
 
     The files are the same, byte by byte, however many cores or nodes make them, in whatever order. A sweep that was
-    interrupted is continued by the same call: parts that are there are not made again. A value of the grid with which no
-    run is possible is an error before the first run. A run that fails is a row with its error, and its seed. What keeps runs from being made, such as a node that is lost, is no such error: they are made elsewhere, or
-    the sweep ends with an exception, and the same call makes what is missing.
+    interrupted is continued by the same call: parts that are there are not made again. A value of the grid with
+    which no run is possible is an error before the first run. A run that fails is a row with its error, and its
+    seed. What keeps runs from being made, such as a node that is lost, is no such error: they are made elsewhere,
+    or the sweep ends with an exception, and the same call makes what is missing.
 
     :param scenario: what all runs begin with. It must be complete; ``over`` changes it.
     :param over: a grid: for each key a list of its values, as :meth:`Scenario.set` has them. All combinations are run;
