@@ -39,6 +39,9 @@ pub(crate) struct Condition {
     /// A factor on the upper bound.
     #[serde(default = "Amount::one")]
     times: Amount,
+    /// Name under which the cases are counted in which the condition does not hold. Such a condition does not
+    /// decide whether a case passes.
+    pub(crate) counts: Option<String>,
     /// The source of the bounds; empty if the file does not say.
     #[serde(default)]
     pub(crate) source: String,
@@ -69,6 +72,15 @@ impl Condition {
             let message = "a bound over all cases cannot depend on an axis, or on an RTT";
             add("wrong-type", "", message, "write a number");
         }
+        if let Some(counts) = &self.counts {
+            if counts.trim().is_empty() {
+                add("missing-key", "counts", "the name is empty", "write a word, such as starved");
+            }
+            if is_median {
+                let message = "a condition over all cases has no cases to count";
+                add("impossible", "counts", message, "leave it out");
+            }
+        }
         if self.bounds().next().is_none() && at_most_of_rtt.is_none() {
             add("missing-key", "", "the condition has no bound", "write `at_least`, `at_most` or `below`");
         }
@@ -96,7 +108,9 @@ impl Condition {
             Amount::Fixed(1.0) => String::new(),
             other => format!(", times {}", amount(other)),
         };
-        format!("{name}: {}{of} {}{times}", metric.name(), parts.join(" and "))
+        let counts = self.counts.as_ref().map(|counts| format!(", else the case counts as {counts}"));
+        let counts = counts.unwrap_or_default();
+        format!("{name}: {}{of} {}{times}{counts}", metric.name(), parts.join(" and "))
     }
 
     /// Iterates over the names that stand for numbers of this condition.
@@ -161,6 +175,7 @@ impl Condition {
         if part.is_some() && self.at_most.is_none() {
             bounds.push(Bound { side: Side::AtMost, value: of_rtt_ms * times });
         }
-        Ok(Check { name: name.clone(), metric: *metric, of: of.clone(), bounds })
+        let counts = self.counts.clone();
+        Ok(Check { name: name.clone(), metric: *metric, of: of.clone(), bounds, counts })
     }
 }

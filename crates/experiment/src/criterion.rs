@@ -120,9 +120,9 @@ fn add_folder(folder: &Path, criteria: &mut Vec<Criterion>) -> Result<(), Invali
             section: section.clone(),
             ..Criterion::of(path, Source::read(path, ABOUT.0, ABOUT.1)?)?
         };
-        if criterion.conditions.is_empty() {
+        if criterion.conditions.iter().all(|condition| condition.counts.is_some()) {
             // it would be passed in each case
-            let (message, help) = ("there is no `condition`", "add a part `[[condition]]`");
+            let (message, help) = ("there is no `condition` that decides", "add a part `[[condition]]`");
             return Err(criterion.source.invalid("missing-key", "condition", message, help));
         }
         if let Some(other) = criteria.iter().find(|other| other.id == criterion.id) {

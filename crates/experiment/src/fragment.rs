@@ -29,10 +29,15 @@ impl Record {
             }
             let header: Vec<String> =
                 std::iter::once("criterion").chain(names.clone()).map(str::to_owned).collect();
-            let row = |of: &&CriterionRecord| {
-                std::iter::once(of.label()).chain(names.iter().map(|cc| of.mark(cc))).collect()
+            let row = |label: String, cell: &dyn Fn(&str) -> String| {
+                std::iter::once(label).chain(names.iter().map(|cc| cell(cc))).collect::<Vec<_>>()
             };
-            let rows: Vec<_> = group.criteria.iter().map(row).collect();
+            let mut rows = Vec::new();
+            for of in &group.criteria {
+                rows.push(row(of.label(), &|cc| of.mark(cc)));
+                let counts = |name| row(format!("{}: {name}", of.label()), &|cc| of.count(name, cc));
+                rows.extend(of.counted().map(counts));
+            }
             let _ = write!(text, "\n{}", markdown_table(&header, &rows));
             group.criteria.iter().for_each(|criterion| text.push_str(&failures(criterion, cc)));
         }

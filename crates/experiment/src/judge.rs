@@ -79,13 +79,16 @@ pub struct Check {
     pub of: String,
     /// The bounds: one, or a lower and an upper bound.
     pub bounds: Vec<Bound>,
+    /// Name under which the case is counted if the condition does not hold; `None` for a condition that
+    /// decides whether the case passes.
+    pub counts: Option<String>,
 }
 
 impl Check {
     /// Compares a value with the bounds of the condition.
     pub(crate) fn held(&self, value: f64) -> Held {
         let miss = self.bounds.iter().map(|bound| bound.miss(value)).fold(0.0, f64::max);
-        Held { value, holds: miss == 0.0, miss }
+        Held { value, holds: miss == 0.0, miss, decides: self.counts.is_none() }
     }
 }
 
@@ -98,6 +101,8 @@ pub struct Held {
     pub holds: bool,
     /// Factor by which the value is beyond its bounds, less 1; 0 if and only if the condition holds.
     pub miss: f64,
+    /// Whether the condition decides if the case passes.
+    pub decides: bool,
 }
 
 /// A run with the results of the conditions of its case.
@@ -112,16 +117,20 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Whether all conditions hold in this run.
+    /// Whether all conditions that decide hold in this run.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.held.iter().all(|held| held.holds)
+        self.deciding().all(|held| held.holds)
     }
 
-    /// The largest miss of a condition in this run.
+    /// The largest miss of a condition that decides in this run.
     #[must_use]
     pub fn miss(&self) -> f64 {
-        self.held.iter().map(|held| held.miss).fold(0.0, f64::max)
+        self.deciding().map(|held| held.miss).fold(0.0, f64::max)
+    }
+
+    fn deciding(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter().filter(|held| held.decides)
     }
 }
 

@@ -45,12 +45,18 @@ impl Record {
     }
 
     fn overview_by_section(&self, groups: &[Group<'_>], names: &[&str]) -> String {
-        let mut header = vec!["algorithm".to_owned(), "passed".to_owned()];
+        let counted = self.counted();
+        let mut header: Vec<String> =
+            ["algorithm", "passed"].iter().chain(&counted).map(|of| (*of).to_owned()).collect();
         header.extend(groups.iter().map(short));
         header.push("cases".to_owned());
         let row = |cc: &&str| {
             let all = score(&self.criteria, cc);
             let mut cells = vec![(*cc).to_owned(), all.of_criteria()];
+            cells.extend(counted.iter().map(|name| {
+                let (count, cases) = self.count(name, cc);
+                format!("{count} of {cases}")
+            }));
             cells.extend(groups.iter().map(|of| score(of.criteria.iter().copied(), cc).of_criteria()));
             cells.push(all.of_cases());
             cells
@@ -59,10 +65,18 @@ impl Record {
     }
 }
 
-/// A table with a row for each algorithm and a column for each criterion.
+/// A table with a row for each algorithm and a column for each criterion, which the columns of what the
+/// criterion counts follow.
 pub(crate) fn marks(criteria: &[&CriterionRecord], names: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
-    let ids = criteria.iter().map(|criterion| criterion.id.clone());
-    let marks = |cc: &str| criteria.iter().map(|of| of.mark(cc)).collect::<Vec<_>>();
+    let heads = |of: &'_ &CriterionRecord| {
+        std::iter::once(of.id.clone()).chain(of.counted().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let ids = criteria.iter().flat_map(heads);
+    let of_one = |of: &CriterionRecord, cc: &str| {
+        let counts = of.counted().map(|name| of.count(name, cc));
+        std::iter::once(of.mark(cc)).chain(counts).collect::<Vec<_>>()
+    };
+    let marks = |cc: &str| criteria.iter().flat_map(|of| of_one(of, cc)).collect::<Vec<_>>();
     let rows = names.iter().map(|cc| [vec![(*cc).to_owned()], marks(cc)].concat());
     (std::iter::once(String::new()).chain(ids).collect(), rows.collect())
 }

@@ -61,10 +61,16 @@ impl Record {
     pub fn counts(&self) -> String {
         let names = self.algorithms();
         let (mut header, mut rows) = marks(&self.criteria.iter().collect::<Vec<_>>(), &names);
+        let counted = self.counted();
         header.push("all".to_owned());
+        header.extend(counted.iter().map(|name| format!("all {name}")));
         for (row, cc) in rows.iter_mut().zip(names) {
             let all = score(&self.criteria, cc);
             row.push(format!("{}/{}", all.hold, all.cases));
+            row.extend(counted.iter().map(|name| {
+                let (count, cases) = self.count(name, cc);
+                format!("{count}/{cases}")
+            }));
         }
         format!("{}\n{}", self.facts(""), markdown_table(&header, &rows))
     }
@@ -118,13 +124,21 @@ impl Record {
         let names = self.algorithms();
         let header: Vec<String> =
             ["criterion", "cases"].iter().chain(&names).map(|of| (*of).to_owned()).collect();
-        let row = |criterion: &CriterionRecord| {
+        let row = |criterion: &CriterionRecord, label: String, number: &dyn Fn(&AlgorithmRecord) -> usize| {
             let cases = criterion.algorithms.first().map_or(0, |algorithm| algorithm.cases);
-            let holds =
-                |cc: &&str| criterion.of_algorithm(cc).map_or(String::new(), |of| of.hold.to_string());
-            [criterion.label(), cases.to_string()].into_iter().chain(names.iter().map(holds)).collect()
+            let cell =
+                |cc: &&str| criterion.of_algorithm(cc).map_or(String::new(), |of| number(of).to_string());
+            [label, cases.to_string()].into_iter().chain(names.iter().map(cell)).collect()
         };
-        markdown_table(&header, &self.criteria.iter().map(row).collect::<Vec<_>>())
+        let mut rows = Vec::new();
+        for criterion in &self.criteria {
+            rows.push(row(criterion, criterion.label(), &|of| of.hold));
+            for name in criterion.counted() {
+                let number = |of: &AlgorithmRecord| of.counted.get(name).copied().unwrap_or_default();
+                rows.push(row(criterion, format!("{}: {name}", criterion.label()), &number));
+            }
+        }
+        markdown_table(&header, &rows)
     }
 }
 
@@ -133,10 +147,12 @@ impl Record {
 fn numbers(criterion: &CriterionRecord) -> String {
     let Some(first) = criterion.algorithms.first() else { return String::new() };
     let mut header = vec!["".to_owned(), "pass".to_owned()];
+    header.extend(first.counted.keys().cloned());
     header.extend(first.conditions.iter().map(|of| of.name.clone()));
     header.extend(first.metrics.iter().map(|of| format!("{}: median, worst", of.metric.name())));
     let row = |algorithm: &AlgorithmRecord| {
         let mut cells = vec![algorithm.cc.clone(), algorithm.hold.to_string()];
+        cells.extend(algorithm.counted.values().map(usize::to_string));
         cells.extend(algorithm.conditions.iter().map(|of| of.hold.to_string()));
         cells.extend(algorithm.metrics.iter().map(|of| of.cell()));
         cells

@@ -78,8 +78,11 @@ pub struct AlgorithmRecord {
     pub cc: String,
     /// Number of cases that were judged.
     pub cases: usize,
-    /// Number of judged cases in which all conditions hold.
+    /// Number of judged cases in which all conditions that decide hold.
     pub hold: usize,
+    /// Number of cases that count under each name that conditions have in `counts`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub counted: BTreeMap<String, usize>,
     /// CPU time of the algorithm's runs, s; runs from the store count, too.
     pub cpu_s: f64,
     /// Number of cases in which each condition holds, in the criterion's order of conditions.
@@ -173,6 +176,10 @@ pub struct ConditionRecord {
     /// The factor by which the value is beyond its bound, less 1; 0 if the condition holds, `null` if it is
     /// infinite.
     pub miss: f64,
+    /// Name under which the case is counted if the condition does not hold; `None` for a condition that
+    /// decides whether the case passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counts: Option<String>,
 }
 
 impl Record {
@@ -250,6 +257,7 @@ impl ConditionRecord {
             bounds: check.bounds.clone(),
             holds: held.holds,
             miss: held.miss,
+            counts: check.counts.clone(),
         }
     }
 
@@ -283,12 +291,14 @@ impl AlgorithmRecord {
         };
         let conditions = first.iter().enumerate().map(condition).collect();
         let hold = results.iter().filter(|result| result.holds).count();
+        let count = |name: &String| (name.clone(), results.iter().filter(|of| of.counts_as(name)).count());
+        let counted = first.iter().filter_map(|of| of.counts.as_ref()).map(count).collect();
         let median = |check: &Check| {
             let value = metrics.iter().find(|of| of.metric == check.metric).map_or(f64::NAN, |of| of.median);
             ConditionRecord::of(check, &check.held(value), Vec::new())
         };
         let medians = medians.iter().map(median).collect();
-        Self { cc, cases: results.len(), hold, cpu_s, conditions, metrics, medians, results }
+        Self { cc, cases: results.len(), hold, counted, cpu_s, conditions, metrics, medians, results }
     }
 }
 

@@ -64,6 +64,11 @@ impl AlgorithmRecord {
 }
 
 impl CaseRecord {
+    /// Whether the case counts under a name: one of the conditions with this name in `counts` does not hold.
+    pub(crate) fn counts_as(&self, name: &str) -> bool {
+        self.conditions.iter().any(|of| !of.holds && of.counts.as_deref() == Some(name))
+    }
+
     /// Text of the conditions that do not hold: "fair 0.812 (>= 0.95), short queue 9.00 (<= 8)".
     pub(crate) fn failed(&self) -> String {
         let said = |of: &ConditionRecord| {
@@ -93,6 +98,18 @@ impl CriterionRecord {
         self.of_algorithm(cc).map_or_else(String::new, AlgorithmRecord::mark)
     }
 
+    /// The names under which cases of this criterion are counted, beside the cases that pass.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = &str> {
+        self.algorithms.first().into_iter().flat_map(|algorithm| algorithm.counted.keys().map(String::as_str))
+    }
+
+    /// Number of an algorithm's cases that count under a name, of all its cases: "3/12"; empty if it was not
+    /// measured.
+    pub(crate) fn count(&self, name: &str, cc: &str) -> String {
+        let of = self.of_algorithm(cc).and_then(|of| Some((of.counted.get(name)?, of.cases)));
+        of.map_or_else(String::new, |(count, cases)| format!("{count}/{cases}"))
+    }
+
     /// The results of an algorithm at this criterion.
     pub(crate) fn of_algorithm(&self, cc: &str) -> Option<&AlgorithmRecord> {
         self.algorithms.iter().find(|algorithm| algorithm.cc == cc)
@@ -105,6 +122,19 @@ impl Record {
         first_of_each(
             self.criteria.iter().flat_map(|criterion| &criterion.algorithms).map(|of| of.cc.as_str()),
         )
+    }
+
+    /// The names under which cases are counted, in the order of the criteria.
+    pub(crate) fn counted(&self) -> Vec<&str> {
+        first_of_each(self.criteria.iter().flat_map(CriterionRecord::counted))
+    }
+
+    /// Number of an algorithm's cases that count under a name, and number of the cases of the criteria that
+    /// have this name.
+    pub(crate) fn count(&self, name: &str, cc: &str) -> (usize, usize) {
+        let of = self.criteria.iter().filter_map(|criterion| criterion.of_algorithm(cc));
+        let counts = of.filter_map(|of| Some((*of.counted.get(name)?, of.cases)));
+        counts.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
     }
 
     /// The measured criteria of the record, grouped by section.

@@ -32,6 +32,10 @@ impl Record {
             let sum = score(&self.criteria, cc);
             let _ =
                 writeln!(text, "{cc} passes {} criteria; {} cases pass", sum.of_criteria(), sum.of_cases());
+            for name in self.counted() {
+                let (count, cases) = self.count(name, cc);
+                let _ = writeln!(text, "{cc}: {name} in {count} of {cases} cases that count it");
+            }
         }
         let Self { runs, simulated, wall_s, form, .. } = self;
         let _ = writeln!(
@@ -53,8 +57,15 @@ impl Record {
             format!("  {label:aside$}{cells}\n")
         };
         let head = line("", names.iter().map(|cc| (*cc).to_owned()).collect());
-        let rows = criteria.iter().map(|of| line(&of.label(), names.iter().map(|cc| of.mark(cc)).collect()));
-        std::iter::once(head).chain(rows).collect()
+        let mut text = head;
+        for of in criteria {
+            text.push_str(&line(&of.label(), names.iter().map(|cc| of.mark(cc)).collect()));
+            for name in of.counted() {
+                let cells = names.iter().map(|cc| of.count(name, cc)).collect();
+                text.push_str(&line(&format!("  {name}"), cells));
+            }
+        }
+        text
     }
 }
 

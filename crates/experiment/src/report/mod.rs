@@ -84,6 +84,9 @@ impl Record {
                                 td.name { a href={ "#" (anchor(criterion)) } { (criterion.label()) } }
                                 @for cc in &names { (cell(criterion, cc, class(cc))) }
                             }
+                            @for name in criterion.counted() {
+                                tr { (sums(name, &|cc| criterion.count(name, cc))) }
+                            }
                         }
                         @let of = |cc: &str| score(group.criteria.iter().copied(), cc).of_criteria();
                         tr.sum { (sums("passed", &of)) }
@@ -91,6 +94,10 @@ impl Record {
                     tr.section { th.name colspan=(columns) { "All criteria" } }
                     tr { (sums("passed", &|cc| score(&self.criteria, cc).of_criteria())) }
                     tr { (sums("cases that pass", &|cc| score(&self.criteria, cc).of_cases())) }
+                    @for name in self.counted() {
+                        @let of = |cc: &str| self.count(name, cc);
+                        tr { (sums(name, &|cc| format!("{} of {}", of(cc).0, of(cc).1))) }
+                    }
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! Conditions hold up to their bounds and not beyond, and of several seeds the worst is judged.
 
-use fairpace_experiment::{Check, Judged, Metric, judge, worst};
+use fairpace_experiment::{Check, CriterionRecord, Form, Judged, Metric, judge, worst};
 
-use crate::support::{case, measured};
+use crate::pages::{algorithm, record};
+use crate::support::{SMALL, case, measured};
 
 /// Whether a run of a case with these numbers holds.
 fn holds(id: &str, name: &str, goodputs: &[f64], queue_ms: f64, loss: f64) -> bool {
@@ -115,4 +116,61 @@ fn a_link_is_full_with_packets_of_any_length() {
     let half = full.map(|(_, payload)| 50.0 * payload);
     let used = measured(&case, &half, 0.0, 0.0).value(Metric::Utilization, "");
     assert!((used - 1.0).abs() < 1e-12, "{used}");
+}
+
+/// A criterion whose second condition counts the cases with a long queue.
+fn counting() -> fairpace_experiment::Criterion {
+    let text = format!(
+        "{SMALL}\n[[condition]]\nname = \"short enough\"\nmetric = \"queue_ms\"\nat_most = 50\ncounts = \"late\"\n"
+    );
+    fairpace_experiment::Criterion::parse(std::path::Path::new("small.toml"), &text).unwrap()
+}
+
+#[test]
+fn a_condition_that_counts_does_not_decide() {
+    let criterion = counting();
+    let asked = criterion.conditions();
+    assert_eq!(asked[1].text, "short enough: queue_ms <= 50, else the case counts as late");
+    let case = &criterion.cases("reno", &[], Form::Full, "10mbit 10/10ms").unwrap()[0];
+    let judged = |queue_ms| judge(&case.checks, 1, measured(case, &[1.0, 1.0], queue_ms, 0.0));
+    let (short, long) = (judged(8.0), judged(51.0));
+    assert_eq!((short.holds(), short.held[1].holds, short.miss()), (true, true, 0.0));
+    assert_eq!((long.holds(), long.held[1].holds), (false, false));
+    assert!(
+        (long.miss() - (51.0 / 8.0 - 1.0)).abs() < 1e-9,
+        "the miss is that of the condition that decides"
+    );
+    let lenient = |at_most: f64| {
+        let mut checks = case.checks.clone();
+        checks[0].bounds[0].value = at_most;
+        judge(&checks, 1, measured(case, &[1.0, 1.0], 51.0, 0.0)).holds()
+    };
+    assert!(lenient(60.0), "a case may pass and count");
+}
+
+#[test]
+fn cases_that_count_are_shown_beside_those_that_pass() {
+    let criterion = counting();
+    let mut of = CriterionRecord::of(&criterion, 2);
+    of.algorithms.push(algorithm(&criterion, "bbr1", |_| 1.0, 100.0));
+    of.algorithms.push(algorithm(&criterion, "reno", |_| 1.0, 5.0));
+    assert_eq!(of.algorithms.iter().map(|of| of.counted["late"]).collect::<Vec<_>>(), [4, 0]);
+    let record = record(vec![of]);
+    let (text, page) = (record.text(false), record.page(|_| String::new()));
+    assert!(text.contains("    late         4/4       0/4\n"), "{text}");
+    assert!(text.contains("bbr1: late in 4 of 4 cases that count it\n"), "{text}");
+    assert!(page.contains("| S1 Small | 4 | 0 | 2 |\n| S1 Small: late | 4 | 4 | 0 |\n"), "{page}");
+    assert!(page.contains("|  | pass | late | short queue | short enough |"), "{page}");
+    assert!(record.counts().contains("|  | S1 | late | all | all late |"), "{}", record.counts());
+    let board = record.leaderboard();
+    assert!(
+        board.contains("| algorithm | passed | late |") && board.contains("| reno | 0 of 1 | 0 of 4 |"),
+        "{board}"
+    );
+    assert!(
+        record.fragment("bbr1").contains("| S1 Small: late | 4/4 | 0/4 |"),
+        "{}",
+        record.fragment("bbr1")
+    );
+    assert!(record.html().contains("late"));
 }
