@@ -39,6 +39,9 @@ pub enum Metric {
     Share,
     /// Goodput of the named flows over the goodput that they had if all flows had equal goodputs, less 1.
     Gain,
+    /// Goodput of the named flows over their fair share: over the goodput that they had if all flows had equal
+    /// goodputs.
+    OfFairShare,
     /// Goodput of the named flows, Mbit/s.
     Mbps,
     /// Packets that a named flow sends in one base RTT, mean of the named flows.
@@ -76,6 +79,7 @@ impl Metric {
             Self::LeastOfMean => ("least_of_mean", "least_of_mean", Some(true), 3),
             Self::Share => ("share", "flow.{of}.goodput_mbps", None, 3),
             Self::Gain => ("gain", "flow.{of}.goodput_mbps", Some(false), 3),
+            Self::OfFairShare => ("of_fair_share", "flow.{of}.goodput_mbps", Some(true), 3),
             Self::Mbps => ("mbps", "flow.{of}.goodput_mbps", None, 2),
             Self::SentPerRtt => ("sent_per_rtt", "flow.{of}.sent_per_rtt", None, 2),
             Self::Slowdown => ("slowdown", "flow.{of}.slowdown", Some(false), 2),
@@ -158,6 +162,7 @@ impl Measured {
             Metric::Utilization => self.utilization,
             Metric::OfAvailable => self.utilization / self.available,
             Metric::Share => goodputs(of).iter().sum::<f64>() / goodputs("*").iter().sum::<f64>(),
+            Metric::OfFairShare => mean(&goodputs(of)) / mean(&goodputs("*")),
             Metric::Gain => mean(&goodputs(of)) / mean(&goodputs("*")) - 1.0,
             _ => {
                 let without = match metric {

@@ -79,6 +79,20 @@ fn a_gain_is_over_equal_rates() {
 }
 
 #[test]
+fn a_fair_share_is_of_equal_rates_for_any_number_of_flows() {
+    let text = SMALL.replace("flow = [{ each = \"rtts\", apart = \"500ms\", rtt = \"{rtts}ms\" }]", SIDES);
+    let criterion = fairpace_experiment::Criterion::parse(std::path::Path::new("small.toml"), &text).unwrap();
+    let case = &criterion.cases("reno", &[], Form::Full, "10mbit 10/10ms").unwrap()[0];
+    let run = measured(case, &[0.4, 2.0, 2.0, 2.0, 3.6], 0.0, 0.0);
+    assert_eq!(run.value(Metric::OfFairShare, "own"), 0.2, "0.4 of an equal share of 2");
+    assert_eq!(run.value(Metric::OfFairShare, "rival"), 1.2, "9.6 of four shares of 2");
+}
+
+/// One flow beside four.
+const SIDES: &str = "flow = [{ name = \"own\", rtt = \"10ms\" }, \
+                     { name = \"rival\", rtt = \"20ms\", count = 4, cc = \"cubic\" }]";
+
+#[test]
 fn a_miss_is_a_factor() {
     let case = case("G1", "100mbit 10/10ms 1bdp");
     let miss =
