@@ -35,6 +35,10 @@ pub(crate) struct Draw {
     /// Start time of each flow, nanoseconds.
     #[serde(rename = "start", deserialize_with = "times")]
     start_ns: [u64; 2],
+    /// Propagation delay from the sender to the link, in parts of the flow's RTT: from 0 to 0.5 the queue is
+    /// anywhere on the way there. Without it the senders are at the link.
+    #[serde(default, deserialize_with = "parts")]
+    access_delay: Option<[f64; 2]>,
     /// Begin of the measurement window; `to` is its end and the end of the run.
     #[serde(deserialize_with = "time")]
     from: Duration,
@@ -47,8 +51,14 @@ pub(crate) struct Path {
     pub(crate) rate_bps: u64,
     bdp: f64,
     host_jitter_us: u64,
-    /// RTT and start time of each flow, microseconds.
-    flows: Vec<(u64, u64)>,
+    flows: Vec<Drawn>,
+}
+
+/// A flow that was drawn, with times in microseconds.
+struct Drawn {
+    rtt_us: u64,
+    start_us: u64,
+    access_us: Option<u64>,
 }
 
 impl Draw {
@@ -62,7 +72,11 @@ impl Draw {
         let count = dice.between(self.flows);
         let bdp = dice.magnitude(self.bdp);
         let host_jitter_us = dice.between(us(self.host_jitter_ns));
-        let flow = |_| (dice.magnitude(rtt_us) as u64, dice.between(us(self.start_ns)));
+        let flow = |_| {
+            let (rtt_us, start_us) = (dice.magnitude(rtt_us) as u64, dice.between(us(self.start_ns)));
+            let part = self.access_delay.map(|[least, most]| least + (most - least) * dice.0.unit());
+            Drawn { rtt_us, start_us, access_us: part.map(|part| (rtt_us as f64 * part) as u64) }
+        };
         Path { rate_bps, bdp, host_jitter_us, flows: (0..count).map(flow).collect() }
     }
 
@@ -83,7 +97,7 @@ impl Path {
     /// The text of the path's scenario file.
     pub(crate) fn text(&self, title: &str, cc: &str, least_bytes: u64, interval: [Duration; 2]) -> String {
         let Self { rate_bps, bdp, host_jitter_us, flows } = self;
-        let longest_us = flows.iter().map(|(rtt_us, _)| *rtt_us).max().unwrap_or_default();
+        let longest_us = flows.iter().map(|flow| flow.rtt_us).max().unwrap_or_default();
         let bytes = (*rate_bps as f64 / 8.0 * longest_us as f64 / 1e6 * bdp) as u64;
         let bytes = bytes.max(least_bytes);
         let [from, duration] = interval.map(show_time);
@@ -92,13 +106,16 @@ impl Path {
             "title = \"{title}\"\nduration = \"{duration}\"\nwindow.from = \"{from}\"\n\n[[link]]\n\
              rate = \"{rate}\"\nbuffer = \"{bytes}B\"\n"
         );
-        for (index, (rtt_us, start_us)) in (1..).zip(flows) {
+        for (index, Drawn { rtt_us, start_us, access_us }) in (1..).zip(flows) {
             let _ = write!(
                 text,
                 "\n[[flow]]\nname = \"{index}\"\ncc = \"{cc}\"\nrtt = \"{rtt_us}us\"\n\
                  start = \"{start_us}us\"\n\
                  host_jitter = \"{host_jitter_us}us\"\n"
             );
+            if let Some(access_us) = access_us {
+                let _ = writeln!(text, "access_delay = \"{access_us}us\"");
+            }
         }
         text
     }
@@ -163,6 +180,17 @@ fn sizes<'de, D: Deserializer<'de>>(from: D) -> Result<[f64; 2], D::Error> {
         true => Ok(number),
         false => Err(wrong("wrong-type", "it must have two numbers above 0", "write them without quotes")),
     })
+}
+
+/// Reads a range of parts: from 0 to 1.
+fn parts<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[f64; 2]>, D::Error> {
+    let part = |number: f64| match (0.0..=1.0).contains(&number) {
+        true => Ok(number),
+        false => {
+            Err(wrong("out-of-range", "it must have two parts from 0 to 1", "[0, 0.5]: half of the RTT"))
+        }
+    };
+    ends(from, part).map(Some)
 }
 
 fn counts<'de, D: Deserializer<'de>>(from: D) -> Result<[u64; 2], D::Error> {

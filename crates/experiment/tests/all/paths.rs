@@ -58,6 +58,29 @@ fn paths_are_in_their_ranges_and_use_them() {
     );
 }
 
+/// A criterion of random paths whose senders are up to half of an RTT away from the link.
+fn with_access() -> Criterion {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../evaluation/level/random-paths.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let text = text.replace("start = [", "access_delay = [0, 0.5]\nstart = [");
+    Criterion::parse(Path::new("draw.toml"), &text).unwrap()
+}
+
+#[test]
+fn the_queue_may_be_anywhere_on_the_way() {
+    let cases = with_access().paths("bbr1", &[], 100, 7).unwrap();
+    let flows = || cases.iter().flat_map(|case| &case.scenario.flows);
+    let parts: Vec<f64> =
+        flows().map(|flow| flow.access_delay.as_secs_f64() / flow.rtt.as_secs_f64()).collect();
+    assert!(parts.iter().all(|part| (0.0..=0.5).contains(part)));
+    let below = |bound| parts.iter().filter(|part| **part < bound).count() as f64 / parts.len() as f64;
+    assert!((below(0.125) - 0.25).abs() < 0.05 && (below(0.25) - 0.5).abs() < 0.05, "uniform");
+    // the path itself does not depend on where its queue is
+    let (first, without) = (&cases[0].scenario, &criterion("paths").paths("bbr1", &[], 1, 7).unwrap()[0]);
+    assert_eq!(first.links[0].rate_bps, without.scenario.links[0].rate_bps);
+    assert!(without.scenario.flows.iter().all(|flow| flow.access_delay.is_zero()));
+}
+
 #[test]
 fn what_is_wrong_with_a_draw_is_named() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../evaluation/level/random-paths.toml");
@@ -69,6 +92,7 @@ fn what_is_wrong_with_a_draw_is_named() {
         ("flows = [2, 50]", "flow = [2, 50]", "draw.flow", "there is no key `flow`"),
         ("rate = [\"2mbit\", ", "rate = [\"2mbps\", ", "draw.rate", "mbps"),
         ("rtt = [\"2ms\", ", "rtt = [", "draw.rtt", "a list of two values"),
+        ("start = [", "access_delay = [0, 1.5]\nstart = [", "draw.access_delay", "two parts from 0 to 1"),
         ("from = \"20s\"", "from = \"twenty\"", "draw.from", "twenty"),
         ("duration = \"60s\"", "duration = \"long\"", "draw.duration", "long"),
         ("[draw]", "[axis]\nrate = [\"1mbit\"]\n[draw]", "axis", "random paths have no `axis`"),
