@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use crate::markdown::markdown_table;
 use crate::record::{CriterionRecord, Record};
-use crate::score::score;
 
 /// Most failing cases of a criterion that the fragment names; the HTML report names all.
 const MOST_CASES: usize = 5;
@@ -15,7 +14,7 @@ impl Record {
     pub fn fragment(&self, cc: &str) -> String {
         let others = self.algorithms().into_iter().filter(|name| *name != cc);
         let names: Vec<&str> = std::iter::once(cc).chain(others).collect();
-        let sum = score(&self.criteria, cc);
+        let sum = self.total(cc);
         let Self { command, commit, form, runs, scenarios_hash, .. } = self;
         let mut text = format!(
             "# {cc}: {} criteria passed, {} cases pass\n\n```sh\n{command}\n```\n\n\

@@ -4,16 +4,11 @@ use std::cmp::Reverse;
 
 use crate::markdown::{markdown_table, paragraph};
 use crate::record::{CriterionRecord, Record};
-use crate::score::{Group, Score, score};
+use crate::score::{Group, Score};
 
 /// Explanation of the first table.
-const IN_SHORT: &str = "
-## In short
-
-Criteria that an algorithm passes, of all, and by section. A criterion is passed if all of its cases pass
-with the worst of their seeds. The last column counts cases.
-
-";
+const IN_SHORT: &str = "Criteria that an algorithm passes, of all, and by section. A criterion is passed if all \
+                        of its cases pass with the worst of their seeds. The column `cases` counts cases.";
 
 impl Record {
     /// The generated part of the page: the ranking, the results of each criterion, and what each criterion
@@ -23,8 +18,9 @@ impl Record {
         let groups = self.groups();
         let names = self.ranked();
         let mut page = self.facts("");
-        page.push_str(IN_SHORT);
-        page.push_str(&self.overview_by_section(&groups, &names));
+        let (in_total, apart) = self.in_total_and_apart();
+        page.push_str(&format!("\n## In short\n\n{}\n", paragraph(&self.about_overview(&apart))));
+        page.push_str(&self.overview_by_section(&in_total, &apart, &names));
         for group in &groups {
             page.push_str(&format!("\n## {}\n\n{}\n", group.title, paragraph(group.about)));
             let (header, rows) = marks(&group.criteria, &names);
@@ -34,31 +30,52 @@ impl Record {
         page
     }
 
+    /// Explanation of the first table: which sections and cases its columns count.
+    fn about_overview(&self, apart: &[Group<'_>]) -> String {
+        let mut about = IN_SHORT.to_owned();
+        let titles: Vec<String> = apart.iter().map(|of| format!("`{}`", of.short())).collect();
+        if !titles.is_empty() {
+            let titles = titles.join(", ");
+            about.push_str(&format!(
+                " `passed` and `cases` are without {titles}: these sections are counted apart."
+            ));
+        }
+        for name in self.counted() {
+            about.push_str(&format!(
+                " `{name}` counts, in all sections, the cases in which a condition of this name does not hold, \
+                 of the cases with such a condition."
+            ));
+        }
+        about
+    }
+
     /// The names of all algorithms; the algorithm that passes most cases comes first.
     fn ranked(&self) -> Vec<&str> {
         let mut names = self.algorithms();
         names.sort_by_key(|cc| {
-            let Score { passed, hold, .. } = score(&self.criteria, cc);
+            let Score { passed, hold, .. } = self.total(cc);
             Reverse((passed, hold))
         });
         names
     }
 
-    fn overview_by_section(&self, groups: &[Group<'_>], names: &[&str]) -> String {
+    fn overview_by_section(&self, in_total: &[Group<'_>], apart: &[Group<'_>], names: &[&str]) -> String {
         let counted = self.counted();
         let mut header: Vec<String> =
             ["algorithm", "passed"].iter().chain(&counted).map(|of| (*of).to_owned()).collect();
-        header.extend(groups.iter().map(short));
+        header.extend(in_total.iter().map(Group::short));
         header.push("cases".to_owned());
+        header.extend(apart.iter().map(Group::short));
         let row = |cc: &&str| {
-            let all = score(&self.criteria, cc);
+            let all = self.total(cc);
             let mut cells = vec![(*cc).to_owned(), all.of_criteria()];
             cells.extend(counted.iter().map(|name| {
                 let (count, cases) = self.count(name, cc);
                 format!("{count} of {cases}")
             }));
-            cells.extend(groups.iter().map(|of| score(of.criteria.iter().copied(), cc).of_criteria()));
+            cells.extend(in_total.iter().map(|of| of.score(cc).of_criteria()));
             cells.push(all.of_cases());
+            cells.extend(apart.iter().map(|of| of.score(cc).of_criteria()));
             cells
         };
         markdown_table(&header, &names.iter().map(row).collect::<Vec<_>>())
@@ -92,12 +109,4 @@ fn entry(criterion: &CriterionRecord) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Heading of a section's column: "5.1" for the folder 5.1-alone.
-fn short(group: &Group<'_>) -> String {
-    let section = group.criteria.first().and_then(|criterion| criterion.section.as_ref());
-    let name = section.map_or("", |section| section.name.as_str());
-    let number = name.split('-').next().filter(|first| first.starts_with(|c: char| c.is_ascii_digit()));
-    number.unwrap_or(name).to_owned()
 }

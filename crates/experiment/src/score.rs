@@ -32,7 +32,24 @@ pub(crate) struct Group<'r> {
     pub(crate) title: &'r str,
     /// Description of the section.
     pub(crate) about: &'r str,
+    /// Whether the criteria are counted apart.
+    pub(crate) apart: bool,
     pub(crate) criteria: Vec<&'r CriterionRecord>,
+}
+
+impl Group<'_> {
+    /// Short name of the section: "5.1" for the folder 5.1-alone.
+    pub(crate) fn short(&self) -> String {
+        let section = self.criteria.first().and_then(|criterion| criterion.section.as_ref());
+        let name = section.map_or("", |section| section.name.as_str());
+        let number = name.split('-').next().filter(|first| first.starts_with(|c: char| c.is_ascii_digit()));
+        number.unwrap_or(name).to_owned()
+    }
+
+    /// The score of an algorithm at the criteria of the group.
+    pub(crate) fn score(&self, cc: &str) -> Score {
+        score(self.criteria.iter().copied(), cc)
+    }
 }
 
 impl AlgorithmRecord {
@@ -147,11 +164,25 @@ impl Record {
                 Some(group) if group.title == title => group.criteria.push(criterion),
                 _ => {
                     let about = section.map_or("", |section| section.about.as_str());
-                    groups.push(Group { title, about, criteria: vec![criterion] });
+                    let apart = section.is_some_and(|section| section.apart);
+                    groups.push(Group { title, about, apart, criteria: vec![criterion] });
                 }
             }
         }
         groups
+    }
+
+    /// The groups whose criteria count in totals, and the groups that are counted apart. Where all groups are
+    /// apart, the totals are of all.
+    pub(crate) fn in_total_and_apart(&self) -> (Vec<Group<'_>>, Vec<Group<'_>>) {
+        let (apart, in_total): (Vec<_>, Vec<_>) = self.groups().into_iter().partition(|group| group.apart);
+        if in_total.is_empty() { (apart, in_total) } else { (in_total, apart) }
+    }
+
+    /// The score of an algorithm in total: without the sections that are counted apart.
+    pub(crate) fn total(&self, cc: &str) -> Score {
+        let (in_total, _) = self.in_total_and_apart();
+        score(in_total.iter().flat_map(|group| group.criteria.iter().copied()), cc)
     }
 }
 

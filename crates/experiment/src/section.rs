@@ -26,6 +26,9 @@ pub struct Section {
     /// What the criteria of the section have in common, and their source.
     #[serde(deserialize_with = "text")]
     pub about: String,
+    /// Whether the criteria of the section are counted apart: not in the totals of other sections.
+    #[serde(default)]
+    pub apart: bool,
 }
 
 impl Section {

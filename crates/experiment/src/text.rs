@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use crate::on_kernel;
 use crate::record::{AlgorithmRecord, CriterionRecord, Record, Spread};
-use crate::score::score;
 
 impl Record {
     /// The scorecard: a row for each criterion, a column for each algorithm. With `failing`, the numbers of
@@ -29,9 +28,15 @@ impl Record {
             }
         }
         for cc in &self.asked {
-            let sum = score(&self.criteria, cc);
+            let sum = self.total(cc);
             let _ =
                 writeln!(text, "{cc} passes {} criteria; {} cases pass", sum.of_criteria(), sum.of_cases());
+            for group in self.in_total_and_apart().1 {
+                let (of, name) = (group.score(cc), group.short());
+                let (criteria, cases) = (of.of_criteria(), of.of_cases());
+                let _ =
+                    writeln!(text, "{cc}, counted apart: {name}: {criteria} criteria; {cases} cases pass");
+            }
             for name in self.counted() {
                 let (count, cases) = self.count(name, cc);
                 let _ = writeln!(text, "{cc}: {name} in {count} of {cases} cases that count it");

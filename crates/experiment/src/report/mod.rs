@@ -9,7 +9,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::heat::{DEGREES, degree};
 use crate::record::{CriterionRecord, Record};
-use crate::score::{Group, score};
+use crate::score::Group;
 
 impl Record {
     /// The HTML page. Its subject is the algorithms that the user asked for; the others are there for
@@ -50,7 +50,7 @@ impl Record {
                 "and no thresholds: the source of each bound is said below."
             }
             @for cc in &self.asked {
-                @let sum = score(&self.criteria, cc);
+                @let sum = self.total(cc);
                 dl.facts {
                     div { dt { "Algorithm" } dd { (cc) } }
                     div { dt { "Criteria passed" } dd { (sum.of_criteria()) } }
@@ -88,18 +88,27 @@ impl Record {
                                 tr { (sums(name, &|cc| criterion.count(name, cc))) }
                             }
                         }
-                        @let of = |cc: &str| score(group.criteria.iter().copied(), cc).of_criteria();
+                        @let of = |cc: &str| group.score(cc).of_criteria();
                         tr.sum { (sums("passed", &of)) }
                     }
-                    tr.section { th.name colspan=(columns) { "All criteria" } }
-                    tr { (sums("passed", &|cc| score(&self.criteria, cc).of_criteria())) }
-                    tr { (sums("cases that pass", &|cc| score(&self.criteria, cc).of_cases())) }
+                    tr.section { th.name colspan=(columns) { (self.heading_of_total()) } }
+                    tr { (sums("passed", &|cc| self.total(cc).of_criteria())) }
+                    tr { (sums("cases that pass", &|cc| self.total(cc).of_cases())) }
                     @for name in self.counted() {
                         @let of = |cc: &str| self.count(name, cc);
                         tr { (sums(name, &|cc| format!("{} of {}", of(cc).0, of(cc).1))) }
                     }
                 }
             }
+        }
+    }
+
+    /// Heading of the totals, which names the sections that are counted apart.
+    fn heading_of_total(&self) -> String {
+        let apart: Vec<String> = self.in_total_and_apart().1.iter().map(Group::short).collect();
+        match &apart[..] {
+            [] => "All criteria".to_owned(),
+            names => format!("All criteria without {}", names.join(", ")),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fairpace_experiment::{CaseRecord, CriterionRecord, Form, Record, judge, load};
+use fairpace_experiment::{CaseRecord, CriterionRecord, Form, Record, Section, judge, load};
 use scraper::{Html, Selector};
 
 use super::pages::{record, small_record};
@@ -83,6 +83,27 @@ fn the_worst_seed_is_judged_and_the_median_is_beside_it() {
     assert_eq!((result.seed, result.holds, result.seeds, result.seeds_hold), (2, false, 3, 2));
     assert_eq!((result.conditions[0].value, result.conditions[0].median), (20.0, 5.0));
     assert!(CaseRecord::of(case, &[]).is_none());
+}
+
+#[test]
+fn a_section_that_is_apart_is_not_in_totals() {
+    let of = |name: &str, apart| {
+        let section = Section { name: name.into(), title: name.into(), about: "x".into(), apart };
+        CriterionRecord { section: Some(section), id: name.into(), ..small_record() }
+    };
+    let both = record(vec![of("5.1-alone", false), of("own", true)]);
+    let text = both.text(false);
+    assert!(text.contains("bbr1 passes 0 of 1 criteria; 0 of 4 cases pass\n"), "{text}");
+    assert!(text.contains("bbr1, counted apart: own: 0 of 1 criteria; 0 of 4 cases pass\n"), "{text}");
+    let board = both.leaderboard();
+    assert!(board.contains("| algorithm | passed | 5.1 | cases | own |"), "{board}");
+    assert!(board.contains("| reno | 0 of 1 | 0 of 1 | 2 of 4 | 0 of 1 |"), "{board}");
+    assert!(board.contains("without `own`"), "{board}");
+    assert!(both.html().contains("All criteria without own"));
+    // with nothing else the criteria of the section are the total
+    let alone = record(vec![of("own", true)]).text(false);
+    assert!(alone.contains("bbr1 passes 0 of 1 criteria; 0 of 4 cases pass\n"), "{alone}");
+    assert!(!alone.contains("apart"), "{alone}");
 }
 
 #[test]
