@@ -20,7 +20,7 @@ use crate::measure::{Measured, Metric};
 use crate::sources::of_algorithms;
 
 /// The algorithms whose results are contained: those that `fairpace evaluate` measures beside others.
-pub const ALGORITHMS: [&str; 6] = ["cubic", "reno", "bbr1", "bbr3", "bbq", "level"];
+pub const ALGORITHMS: [&str; 5] = ["cubic", "reno", "bbr1", "bbr3", "bbq"];
 /// The contained results, as [`pack`] writes them.
 const PACKED: &[u8] = include_bytes!("../assets/quick.bin");
 /// Bytes of a key: two of 2,000 are equal by chance once in 10^8 times.
