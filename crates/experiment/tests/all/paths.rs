@@ -28,7 +28,7 @@ fn paths_follow_from_the_seed_and_the_algorithm_does_not_change_them() {
     assert_eq!(other[3].scenario.to_toml(), few[3].scenario.to_toml().replace("\"bbr1\"", "\"reno\""));
     assert_ne!(draw("bbr1", 5, 8)[0].scenario.hash, few[0].scenario.hash);
     assert!(criterion.cases("bbr1", &[], Form::Full, "").unwrap().is_empty());
-    assert!(level().iter().filter(|criterion| criterion.is_drawn()).count() == 1);
+    assert!(level().iter().filter(|criterion| criterion.is_drawn()).count() == 2);
 }
 
 #[test]
