@@ -102,6 +102,10 @@ pub(crate) struct QuickRecordsArgs {
         value_parser = from_one_to(10_000)
     )]
     pub(crate) every: u32,
+    /// Keep the results that the program contains, and simulate only the other cases: for changes of criteria
+    /// after which the simulator is the same.
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) missing: bool,
     /// The repository.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,

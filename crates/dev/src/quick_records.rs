@@ -51,14 +51,22 @@ pub(crate) fn run(
             )
         });
     }
-    let results: Results = measured(&all, args, global, signals)?.into_iter().collect();
+    let kept = |(case, of): &(&Case, &Scenario)| {
+        let key = quick::key(case, of.seed);
+        let values = quick::contained().get(&key).filter(|_| args.missing)?;
+        Some((key, values.clone()))
+    };
+    let mut results: Results = all.iter().filter_map(kept).collect();
+    let open: Vec<_> =
+        all.into_iter().filter(|(case, of)| !results.contains_key(&quick::key(case, of.seed))).collect();
+    results.extend(measured(&open, args, global, signals)?);
     let packed = quick::pack(&results).map_err(|error| {
         Failure::new(Exit::Internal, format!("the results cannot be packed: {error}"), "please report this")
     })?;
     fs::write(args.dir.join(PATH), &packed).map_err(|error| {
         Failure::file("cannot write", Path::new(PATH), &error, "run this in a checkout of the repository")
     })?;
-    let record = Record { results: results.len(), simulated: all.len(), bytes: Some(packed.len()) };
+    let record = Record { results: results.len(), simulated: open.len(), bytes: Some(packed.len()) };
     out.record(&record, global, |of| {
         format!(
             "{PATH} is written: {} results, {} bytes
@@ -145,7 +153,13 @@ mod tests {
 
     #[test]
     fn the_contained_results_are_those_of_the_simulator() {
-        let args = QuickRecordsArgs { check: true, every: 97, dir: ".".into(), jobs: Default::default() };
+        let args = QuickRecordsArgs {
+            check: true,
+            every: 97,
+            missing: false,
+            dir: ".".into(),
+            jobs: Default::default(),
+        };
         let global = Global { quiet: true, ..Global::default() };
         run(&args, global, &Signals::default(), &mut Output::to(std::io::sink()))
             .unwrap_or_else(|failure| panic!("{failure}"));
