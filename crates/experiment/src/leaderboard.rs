@@ -7,8 +7,9 @@ use crate::record::{CriterionRecord, Record};
 use crate::score::{Group, Score};
 
 /// Explanation of the first table.
-const IN_SHORT: &str = "Criteria that an algorithm passes, of all, and by section. A criterion is passed if all \
-                        of its cases pass with the worst of their seeds. The column `cases` counts cases.";
+const IN_SHORT: &str = "\
+    Criteria that an algorithm passes, of all, and by section. A criterion is passed if all of its cases \
+    pass with the worst of their seeds. The column `cases` counts cases.";
 
 impl Record {
     /// The generated part of the page: the ranking, the results of each criterion, and what each criterion
@@ -42,8 +43,8 @@ impl Record {
         }
         for name in self.counted() {
             about.push_str(&format!(
-                " `{name}` counts, in all sections, the cases in which a condition of this name does not hold, \
-                 of the cases with such a condition."
+                " `{name}` counts, in all sections, the cases in which a condition of this name does not \
+                 hold, of the cases with such a condition."
             ));
         }
         about

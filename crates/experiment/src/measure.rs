@@ -39,8 +39,8 @@ pub enum Metric {
     Share,
     /// Goodput of the named flows over the goodput that they had if all flows had equal goodputs, less 1.
     Gain,
-    /// Goodput of the named flows over their fair share: over the goodput that they had if all flows had equal
-    /// goodputs.
+    /// Goodput of the named flows over their fair share, which is the goodput that they had if all flows had
+    /// equal goodputs.
     OfFairShare,
     /// Goodput of the named flows, Mbit/s.
     Mbps,

@@ -134,9 +134,9 @@ fn a_link_is_full_with_packets_of_any_length() {
 
 /// A criterion whose second condition counts the cases with a long queue.
 fn counting() -> fairpace_experiment::Criterion {
-    let text = format!(
-        "{SMALL}\n[[condition]]\nname = \"short enough\"\nmetric = \"queue_ms\"\nat_most = 50\ncounts = \"late\"\n"
-    );
+    let counts =
+        "[[condition]]\nname = \"short enough\"\nmetric = \"queue_ms\"\nat_most = 50\ncounts = \"late\"";
+    let text = format!("{SMALL}\n{counts}\n");
     fairpace_experiment::Criterion::parse(std::path::Path::new("small.toml"), &text).unwrap()
 }
 
