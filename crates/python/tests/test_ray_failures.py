@@ -111,7 +111,7 @@ def short_sweep(out: Path, on: Any = "ray") -> fp.Sweep:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_ray.OnRay, "piece_packets", lambda *_: 12_000.0)
         short = TWO_FLOWS.replace('"60s"', '"1s"')
-        return fp.sweep(short, {"link.buffer": ["1bdp", "3B"]}, range(25), out=out, on=on, quiet=True)
+        return fp.sweep(short, [{"link.buffer": "1bdp"}, {"link.buffer": "3B"}], range(25), out=out, on=on, quiet=True)
 
 
 @pytest.fixture(autouse=True)

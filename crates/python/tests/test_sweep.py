@@ -184,7 +184,7 @@ def test_a_notebook_has_one_line_that_changes(tmp_path: Path, monkeypatch: pytes
 
 
 def test_if_all_runs_fail_there_are_rows_of_errors_alone(tmp_path: Path) -> None:
-    made = fp.sweep(TWO_FLOWS, {"link.buffer": ["3B"]}, out=tmp_path, quiet=True)
+    made = fp.sweep(TWO_FLOWS, [{"link.buffer": "3B"}], out=tmp_path, quiet=True)
     assert made.failed == 1 and [row["flow"] for row in rows(made)] == [None]
     assert rows(made, "links") == []
 
@@ -218,7 +218,7 @@ def test_parts_that_are_there_are_not_made_again(tmp_path: Path) -> None:
 
 
 def test_failures_are_counted_again_after_an_interruption(tmp_path: Path) -> None:
-    over = {"link.buffer": ["1bdp", "3B"]}
+    over = [{"link.buffer": "1bdp"}, {"link.buffer": "3B"}]
     fp.sweep(TWO_FLOWS, over, out=tmp_path, quiet=True)
     again = fp.sweep(TWO_FLOWS, over, out=tmp_path, quiet=True)
     assert (again.made, again.failed) == (0, 1)
