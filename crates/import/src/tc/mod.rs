@@ -25,6 +25,10 @@ use words::{Word, commands};
 
 /// Commands of scripts that set up devices, and shape nothing.
 const HARMLESS: [&str; 7] = ["ip", "modprobe", "echo", "set", "sleep", "ethtool", "sysctl"];
+/// What `tc qdisc` does. A line of a file for `tc -batch` begins with `qdisc`.
+const VERBS: [&str; 9] = ["add", "replace", "change", "link", "del", "delete", "show", "ls", "list"];
+/// Options of tc that have a value.
+const WITH_VALUE: [&str; 7] = ["-n", "-net", "-netns", "-b", "-batch", "-cf", "-conf"];
 
 /// A queue discipline at its place.
 pub(crate) struct Qdisc {
@@ -34,6 +38,8 @@ pub(crate) struct Qdisc {
     parent: Option<String>,
     kind: Kind,
     part: Part,
+    /// Whether the kernel made it by itself.
+    is_default: bool,
 }
 
 /// A queue discipline with its parameters.
@@ -49,16 +55,23 @@ pub(crate) enum Kind {
 pub(crate) fn import(source: Source<'_>, options: &Options) -> Result<Imported<String>, Invalid> {
     let mut warnings = Vec::new();
     let mut qdiscs: Vec<Qdisc> = Vec::new();
-    for words in commands(&source)? {
-        let Some((qdisc, replaces)) = line(source, &words, &mut warnings)? else { continue };
-        let same = |of: &Qdisc| of.device == qdisc.device && of.parent == qdisc.parent;
-        match qdiscs.iter().position(same) {
-            Some(at) if replaces => qdiscs[at] = qdisc,
-            Some(_) => {
-                let message = "another line has a discipline at the same place, and tc refuses this one";
-                return Err(source.refuse(&qdisc.part, message, "remove one of the two"));
-            }
-            None => qdiscs.push(qdisc),
+    let (counters, lines) = without_counters(source, commands(&source)?);
+    if let Some(word) = counters {
+        warnings.push(source.warning(&word.part(), "the counters of `tc -s` have no effect here"));
+    }
+    let (mut defaults, lines): (Vec<_>, Vec<_>) = lines.into_iter().partition(|words| is_default(words));
+    for words in lines {
+        add(source, &words, &mut qdiscs, &mut warnings)?;
+    }
+    let is_nothing = |words: &Vec<Word>| words[1].text == "noqueue";
+    defaults.sort_by_key(is_nothing);
+    for words in defaults {
+        let matters = qdiscs.iter().all(|qdisc| qdisc.is_default);
+        if matters && (qdiscs.is_empty() || !is_nothing(&words)) {
+            add(source, &words, &mut qdiscs, &mut warnings)?;
+        } else {
+            let message = "it has no effect here: no command made it, the kernel did";
+            warnings.push(source.warning(&words[1].part(), message));
         }
     }
     let mut devices: Vec<Vec<Qdisc>> = Vec::new();
@@ -75,6 +88,54 @@ pub(crate) fn import(source: Source<'_>, options: &Options) -> Result<Imported<S
     scenario(source, chains, warnings, options)
 }
 
+/// The lines without the counters that `tc -s qdisc show` writes in indented lines below each discipline, and
+/// the first word of these.
+fn without_counters(source: Source<'_>, lines: Vec<Vec<Word>>) -> (Option<Word>, Vec<Vec<Word>>) {
+    let (mut is_below, mut counters, mut rest) = (false, None, Vec::new());
+    for words in lines {
+        let Some(first) = words.first() else { continue };
+        let is_indented = source.text[..first.span.start].ends_with([' ', '\t']);
+        if is_below && is_indented && !matches!(first.text.as_str(), "qdisc" | "tc" | "sudo") {
+            counters.get_or_insert_with(|| first.clone());
+            continue;
+        }
+        is_below = is_shown(&words);
+        rest.push(words);
+    }
+    (counters, rest)
+}
+
+/// Whether a line is one of the output of `tc qdisc show`: `qdisc KIND HANDLE: ...`.
+fn is_shown(words: &[Word]) -> bool {
+    matches!(words, [qdisc, _, handle, ..] if qdisc.text == "qdisc" && handle.text.ends_with(':'))
+}
+
+/// Whether a line shows a discipline that the kernel made by itself: its handle is 0. That of lo is the first
+/// line of most outputs.
+fn is_default(words: &[Word]) -> bool {
+    is_shown(words) && words[2].text == "0:"
+}
+
+/// Adds the discipline of a line, or replaces an earlier one by it.
+fn add(
+    source: Source<'_>,
+    words: &[Word],
+    qdiscs: &mut Vec<Qdisc>,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), Invalid> {
+    let Some((qdisc, replaces)) = line(source, words, warnings)? else { return Ok(()) };
+    let same = |of: &Qdisc| of.device == qdisc.device && of.parent == qdisc.parent;
+    match qdiscs.iter().position(same) {
+        Some(at) if replaces => qdiscs[at] = qdisc,
+        Some(_) => {
+            let message = "another line has a discipline at the same place, and tc refuses this one";
+            return Err(source.refuse(&qdisc.part, message, "remove one of the two"));
+        }
+        None => qdiscs.push(qdisc),
+    }
+    Ok(())
+}
+
 /// The scenario of the chains of one or two devices.
 fn scenario(
     source: Source<'_>,
@@ -85,10 +146,11 @@ fn scenario(
     let mut path = Path::new(source, options, warnings);
     match (&chains[..], options.direction) {
         ([], _) => {
-            return Err(source.refuse_all(
-                "no line adds a queue discipline",
-                "write lines such as `tc qdisc add dev eth0 root netem delay 50ms rate 10mbit`",
-            ));
+            let help = match source.text.lines().any(|line| line.trim_start().starts_with("# tc")) {
+                true => "remove the `#` before `tc`, which begins a comment",
+                false => "write lines such as `tc qdisc add dev eth0 root netem delay 50ms rate 10mbit`",
+            };
+            return Err(source.refuse_all("no line adds a queue discipline", help));
         }
         ([_], _) | ([_, _], Direction::Send | Direction::Receive) => {}
         (more, _) => {
@@ -139,8 +201,9 @@ fn line(
     warnings: &mut Vec<Warning>,
 ) -> Result<Option<(Qdisc, bool)>, Invalid> {
     let mut words = words;
+    // the prompt of a shell that was copied with the line
     while let [first, rest @ ..] = words
-        && first.text == "sudo"
+        && (first.text == "sudo" || (!rest.is_empty() && first.text.ends_with(['$', '#'])))
     {
         words = rest;
     }
@@ -150,7 +213,14 @@ fn line(
         words = rest;
     }
     let Some((first, rest)) = words.split_first() else { return Ok(None) };
+    let is_batch = rest.first().is_some_and(|verb| VERBS.contains(&verb.text.as_str()));
+    let mut rest = rest;
     match first.text.rsplit('/').next().unwrap_or_default() {
+        "qdisc" if is_batch => rest = words,
+        _ if first.text.contains(['$', '=']) => {
+            let message = "variables of a shell have no value here";
+            return Err(source.refuse(&first.part(), message, "write each line in full, as tc runs it"));
+        }
         // a line of the output of `tc qdisc show`
         "qdisc" => return placed(source, first, rest, warnings).map(|qdisc| Some((qdisc, false))),
         "tc" => {}
@@ -164,8 +234,13 @@ fn line(
             return Err(source.refuse(&first.part(), message, help));
         }
     }
-    let options = rest.iter().take_while(|word| word.text.starts_with('-')).count();
-    let [object, verb, rest @ ..] = &rest[options..] else {
+    while let [option, others @ ..] = rest
+        && option.text.starts_with('-')
+    {
+        let has_value = WITH_VALUE.contains(&option.text.as_str());
+        rest = others.get(usize::from(has_value)..).unwrap_or_default();
+    }
+    let [object, verb, rest @ ..] = rest else {
         return Err(source.refuse(&first.part(), "the line ends behind `tc`", "write the line in full"));
     };
     if object.text != "qdisc" {
@@ -238,7 +313,8 @@ fn placed(
     let mut params = Params::new(source, &kind.text, rest);
     let of = self::kind(&mut params, kind)?;
     warnings.append(&mut params.warnings);
-    Ok(Qdisc { device, handle, parent, kind: of, part })
+    let is_default = is_shown && handle.as_deref() == Some("0");
+    Ok(Qdisc { device, handle, parent, kind: of, part, is_default })
 }
 
 /// The name of a discipline, which must exist, be for packets that leave, and have a place.

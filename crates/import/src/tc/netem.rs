@@ -2,8 +2,8 @@
 
 use fairpace_scenario::{Invalid, WHOLE_PPB};
 
-use super::params::{Given, Params, named};
-use super::units::{rate, share, time, whole};
+use super::params::{Given, Params};
+use super::units::{rate, seed, share, size, time, whole};
 use super::words::Word;
 use crate::source::Part;
 
@@ -71,11 +71,12 @@ pub(crate) fn read(params: &mut Params<'_>, kind: &Word) -> Result<Netem, Invali
     let mut netem = Netem { limit, delay: None, loss: None, duplicate: None, reorder: None, rate: None };
     let mut distribution = None;
     while let Some(key) = params.take() {
-        match named(&key.text, &NAMES) {
-            Some("limit") => netem.limit = params.value(key, whole)?,
-            Some("delay" | "latency") => netem.delay = Some(delay(params, key)?),
+        match params.name(key, &NAMES, &[["latency", "delay"], ["drop", "loss"]])? {
+            // a number of packets, which tc reads like a size
+            Some("limit") => netem.limit = params.value(key, size)?,
+            Some("delay") => netem.delay = Some(delay(params, key)?),
             Some("distribution") => distribution = Some(params.value(key, |text| Ok(text.to_owned()))?),
-            Some("loss" | "drop") => netem.loss = Some(loss(params, key)?),
+            Some("loss") => netem.loss = Some(loss(params, key)?),
             Some("reorder") => netem.reorder = Some(uncorrelated(params, key)?),
             Some("duplicate") => netem.duplicate = Some(uncorrelated(params, key)?),
             Some("rate") => netem.rate = Some(rated(params, key)?),
@@ -87,7 +88,7 @@ pub(crate) fn read(params: &mut Params<'_>, kind: &Word) -> Result<Netem, Invali
                 }
             }
             Some("seed") => {
-                let seed = params.value(key, whole)?;
+                let seed = params.value(key, seed)?;
                 params.warn(&seed.part, "it has no effect: a scenario has a seed of its own");
             }
             Some("corrupt") => {
@@ -129,8 +130,13 @@ fn no_correlation(params: &mut Params<'_>, key: &Word) -> Result<(), Invalid> {
     if params.read(&part, word, share)? == 0.0 {
         return Ok(());
     }
-    let why = "whether a packet of a scenario is lost does not depend on the packet before";
-    Err(params.untranslated(&part, why, "leave it out; for bursts of loss write `loss gemodel`"))
+    let (what, help) = match &key.text {
+        name if name.starts_with("reo") => ("reordered", "leave it out"),
+        name if name.starts_with("dup") => ("duplicated", "leave it out"),
+        _ => ("lost", "leave it out; for bursts of loss write `loss gemodel`"),
+    };
+    let why = format!("whether a packet of a scenario is {what} does not depend on the packet before");
+    Err(params.untranslated(&part, &why, help))
 }
 
 fn delay(params: &mut Params<'_>, key: &Word) -> Result<Given<Delay>, Invalid> {

@@ -21,12 +21,14 @@ pub(crate) struct Params<'a> {
     /// Name of the queue discipline.
     pub(crate) kind: &'a str,
     words: &'a [Word],
+    /// The parameters that were given, by their full names.
+    given: Vec<&'static str>,
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl<'a> Params<'a> {
     pub(crate) fn new(source: Source<'a>, kind: &'a str, words: &'a [Word]) -> Self {
-        Self { source, kind, words, warnings: Vec::new() }
+        Self { source, kind, words, given: Vec::new(), warnings: Vec::new() }
     }
 
     /// The next word.
@@ -34,6 +36,29 @@ impl<'a> Params<'a> {
         let (first, rest) = self.words.split_first()?;
         self.words = rest;
         Some(first)
+    }
+
+    /// The name of a parameter, among `names`; `aliases` are pairs of a name and another one for the same.
+    ///
+    /// # Errors
+    /// The parameter was given before: one of the two values would have no effect.
+    pub(crate) fn name(
+        &mut self,
+        key: &Word,
+        names: &[&'static str],
+        aliases: &[[&'static str; 2]],
+    ) -> Result<Option<&'static str>, Invalid> {
+        let Some(name) = named(&key.text, names) else { return Ok(None) };
+        let name = aliases.iter().find(|[alias, _]| *alias == name).map_or(name, |[_, of]| of);
+        if self.given.contains(&name) {
+            return Err(self.source.refuse(
+                &self.part(key, key),
+                "it is given twice",
+                "remove one of the two",
+            ));
+        }
+        self.given.push(name);
+        Ok(Some(name))
     }
 
     /// The next word, if it satisfies the condition.
@@ -96,7 +121,7 @@ impl<'a> Params<'a> {
 }
 
 /// The name that a word means: the name itself, or an abbreviation of it.
-pub(crate) fn named(word: &str, names: &[&'static str]) -> Option<&'static str> {
+fn named(word: &str, names: &[&'static str]) -> Option<&'static str> {
     let exact = names.iter().find(|name| **name == word);
     let abbreviated = |name: &&&'static str| word.len() >= LEAST_ABBREVIATION && name.starts_with(word);
     exact.or_else(|| names.iter().find(abbreviated)).copied()

@@ -250,6 +250,9 @@ impl<'a> Path<'a> {
             side.keys.push(Entry::text("jitter_distribution", "normal", self.source.quote(part)));
         }
         if let Some(Given { value, part }) = correlation {
+            let message = "packets take over this part of the jitter here, as tc-netem(8) says; Linux then \
+                           takes the remainder by a smaller number, which leaves hardly any of it";
+            self.warn(part, message);
             side.keys.push(Entry::share("jitter_correlation", *value, self.source.quote(part)));
         }
         if *jitter_ns > 0 {

@@ -3,7 +3,7 @@
 
 use fairpace_scenario::Invalid;
 
-use super::params::{Given, Params, named};
+use super::params::{Given, Params};
 use super::units::{packets, probability, rate, size, time, whole};
 use super::words::Word;
 use crate::draft::Entry;
@@ -36,23 +36,41 @@ pub(crate) struct Queue {
 
 /// Reads the parameters of a tbf; `kind` is its name in the line.
 pub(crate) fn tbf(params: &mut Params<'_>, kind: &Word) -> Result<Tbf, Invalid> {
-    const NAMES: [&str; 11] = [
-        "rate", "burst", "buffer", "maxburst", "limit", "latency", "mtu", "minburst", "mpu", "overhead",
+    const NAMES: [&str; 12] = [
+        "rate",
+        "burst",
+        "buffer",
+        "maxburst",
+        "limit",
+        "latency",
+        "mtu",
+        "minburst",
+        "mpu",
+        "overhead",
         "peakrate",
+        "linklayer",
     ];
+    const ALIASES: [[&str; 2]; 3] = [["buffer", "burst"], ["maxburst", "burst"], ["minburst", "mtu"]];
     let (mut speed, mut burst, mut limit, mut latency) = (None, None, None, None);
     while let Some(key) = params.take() {
-        match named(&key.text, &NAMES) {
+        match params.name(key, &NAMES, &ALIASES)? {
             Some("rate") => speed = Some(params.value(key, rate)?),
-            Some("burst" | "buffer" | "maxburst") => burst = Some(params.value(key, bucket)?),
+            Some("burst") => burst = Some(params.value(key, bucket)?),
             Some("limit") => limit = Some(params.value(key, size)?),
             Some("latency") => latency = Some(params.value(key, time)?),
             // they matter for a peak rate, which is refused
-            Some("mtu" | "minburst") => drop(params.value(key, bucket)?),
+            Some("mtu") => drop(params.value(key, bucket)?),
             Some("mpu" | "overhead") => {
                 let given = params.value(key, size)?;
                 if given.value > 0 {
                     let why = "a packet of a scenario counts its IP length and 14 bytes";
+                    return Err(params.untranslated(&given.part, why, "leave it out"));
+                }
+            }
+            Some("linklayer") => {
+                let given = params.value(key, |text| Ok(text.to_owned()))?;
+                if given.value != "ethernet" {
+                    let why = "a packet of a scenario counts its IP length and 14 bytes, in no cells";
                     return Err(params.untranslated(&given.part, why, "leave it out"));
                 }
             }

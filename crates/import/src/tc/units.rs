@@ -40,6 +40,7 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
         ("kibit", 1024.0),
         ("mibit", 1_048_576.0),
         ("gibit", 1_073_741_824.0),
+        ("tibit", 1_099_511_627_776.0),
         ("bps", 8.0),
         ("kbps", 8e3),
         ("mbps", 8e6),
@@ -48,6 +49,7 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
         ("kibps", 8.0 * 1024.0),
         ("mibps", 8.0 * 1_048_576.0),
         ("gibps", 8.0 * 1_073_741_824.0),
+        ("tibps", 8.0 * 1_099_511_627_776.0),
     ];
     scaled(text, "rates", &factors)
 }
@@ -115,6 +117,11 @@ pub(crate) fn whole(text: &str) -> Result<u64, String> {
         Ok(number) if number as f64 <= MOST => Ok(number),
         _ => Err(format!("\"{text}\" is not a whole number")),
     }
+}
+
+/// A seed, which `tc qdisc show` writes with up to 64 bits.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is not a whole number"))
 }
 
 /// A number of packets, which `tc qdisc show` writes as `1000p`.
