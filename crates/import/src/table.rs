@@ -33,8 +33,11 @@ const TIME_UNITS: [(&str, f64); 12] = [
     ("microseconds", 1e3),
     ("ns", 1.0),
 ];
-/// Units of rates, bits per second. The first letter of bytes is a capital B, as in MBps.
-const RATE_UNITS: [(&str, f64); 12] = [
+/// Words of columns whose unit is one of time, and which are no times of rows.
+const OTHER_WORDS: [&str; 6] = ["rtt", "delay", "latency", "jitter", "ping", "duration"];
+/// Units of rates, bits per second. The first letter of bytes is a capital B, as in MBps. Without another
+/// case `kb` and `mb` may mean either.
+const RATE_UNITS: [(&str, f64); 19] = [
     ("bit", 1.0),
     ("bits", 1.0),
     ("bps", 1.0),
@@ -45,8 +48,29 @@ const RATE_UNITS: [(&str, f64); 12] = [
     ("mbps", 1e6),
     ("gbit", 1e9),
     ("gbps", 1e9),
+    ("kbits", 1e3),
+    ("gbits", 1e9),
+    ("byte", 8.0),
+    ("bytes", 8.0),
     ("kb", 0.0),
     ("mb", 0.0),
+    ("gb", 0.0),
+    ("kib", 0.0),
+    ("mib", 0.0),
+];
+/// Units of rates whose meaning depends on the case of their letters, bits per second.
+const CASED_UNITS: [(&str, f64); 11] = [
+    ("B", 8.0),
+    ("kB", 8e3),
+    ("KB", 8e3),
+    ("MB", 8e6),
+    ("GB", 8e9),
+    ("KiB", 8.0 * 1024.0),
+    ("MiB", 8.0 * 1_048_576.0),
+    ("GiB", 8.0 * 1_073_741_824.0),
+    ("Kb", 1e3),
+    ("Mb", 1e6),
+    ("Gb", 1e9),
 ];
 
 /// A column: its index, its name, and the factor to ns or bits per second.
@@ -65,21 +89,28 @@ struct Row {
 
 /// Translates a table to a scenario.
 pub(crate) fn import(source: Source<'_>, options: &Options) -> Result<Imported<String>, Invalid> {
-    let first = source.text.lines().next().unwrap_or_default();
+    let lines: Vec<&str> = source.text.lines().collect();
+    let (_, first) = header_line(source);
     let delimiter = [b'\t', b';', b','].into_iter().find(|c| first.as_bytes().contains(c)).unwrap_or(b',');
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(delimiter)
+        .comment(Some(b'#'))
         .trim(csv::Trim::All)
         .from_reader(source.text.as_bytes());
     let mut warnings = Vec::new();
     let header = reader.headers().cloned().map_err(|error| wrong(source, &error))?;
     let [time, rate] = columns(source, &header, &mut warnings)?;
     let mut rows: Vec<Row> = Vec::new();
+    let mut origin = None;
     for record in reader.records() {
         let record = record.map_err(|error| wrong(source, &error))?;
+        // the reader counts comments and empty lines before a record to the record
         let line = record.position().map_or(0, csv::Position::line);
-        let ns = value(source, line, &record, &time)?;
-        let bps = value(source, line, &record, &rate)?;
+        let skipped = lines.iter().skip((line as usize).saturating_sub(1)).take_while(|line| !is_row(line));
+        let line = line + skipped.count() as u64;
+        let at = value(source, line, &record, &time)?;
+        let ns = since(*origin.get_or_insert(at), at, time.factor);
+        let bps = (value(source, line, &record, &rate)? * rate.factor).round() as u64;
         if let Some(last) = rows.last().filter(|last| last.ns >= ns) {
             let [before, now] = [last.ns, ns].map(|ns| show(ns, Dimension::Time));
             let part = part(source, line, &time.name);
@@ -94,6 +125,16 @@ pub(crate) fn import(source: Source<'_>, options: &Options) -> Result<Imported<S
     scenario(source, rows, [time, rate], warnings, options)
 }
 
+/// The number and the text of the line of the header. Comments and empty lines may precede it.
+fn header_line(source: Source<'_>) -> (u64, &str) {
+    (1..).zip(source.text.lines()).find(|(_, line)| is_row(line)).unwrap_or((1, ""))
+}
+
+/// Whether a line is neither empty nor a comment.
+fn is_row(line: &str) -> bool {
+    !line.trim().is_empty() && !line.starts_with('#')
+}
+
 /// The line `line` of the input, as a part that is named by its column.
 fn part(source: Source<'_>, line: u64, column: &str) -> Part {
     let start = source.offset(usize::try_from(line).unwrap_or(usize::MAX), 1);
@@ -106,17 +147,29 @@ fn wrong(source: Source<'_>, error: &csv::Error) -> Invalid {
     source.refuse(&part(source, line, ""), format!("it is no table: {error}"), "write a value in each column")
 }
 
-fn value(source: Source<'_>, line: u64, record: &csv::StringRecord, of: &Column) -> Result<u64, Invalid> {
+/// The time `at` of a row in ns. Of a time since 1970 the number has fewer digits than that: they are rounded
+/// in the distance to the first row, whose time is `origin`.
+fn since(origin: f64, at: f64, factor: f64) -> u64 {
+    let step = |of: f64| 10f64.powf((of * f64::EPSILON * factor).max(1.0).log10().ceil());
+    let steps = |time: f64, step: f64| (time * factor / step).round() as i64 * step as i64;
+    let ns = steps(origin, step(origin)) + steps(at - origin, step(at));
+    u64::try_from(ns).unwrap_or(0)
+}
+
+/// A number that is not negative.
+fn value(source: Source<'_>, line: u64, record: &csv::StringRecord, of: &Column) -> Result<f64, Invalid> {
     let text = record.get(of.index).unwrap_or_default();
-    let refuse = |message: String| {
-        Err(source.refuse(&part(source, line, &of.name), message, "write a number that is not negative"))
+    let help = match text.contains(',') {
+        true => "write a decimal point, and no comma within a number",
+        false => "write a number that is not negative",
     };
+    let refuse = |message: String| Err(source.refuse(&part(source, line, &of.name), message, help));
     match text.parse::<f64>() {
         Ok(number) if number.is_nan() || number.is_infinite() => refuse(format!("\"{text}\" is no number")),
         Ok(number) if number < 0.0 => refuse(format!("{text} is negative")),
-        // times and rates beyond that are out of the range of every key
-        Ok(number) if number * of.factor > 1e18 => refuse(format!("{text} is too large")),
-        Ok(number) => Ok((number * of.factor).round() as u64),
+        // rates beyond that are out of the range of every key, and times are after the year 2250
+        Ok(number) if number * of.factor > 9e18 => refuse(format!("{text} is too large")),
+        Ok(number) => Ok(number),
         Err(_) if text.is_empty() => refuse("the value is missing".to_owned()),
         Err(_) => refuse(format!("\"{text}\" is no number")),
     }
@@ -139,10 +192,14 @@ fn columns(
     header: &csv::StringRecord,
     warnings: &mut Vec<Warning>,
 ) -> Result<[Column; 2], Invalid> {
-    let first = part(source, 1, "");
+    let first = part(source, header_line(source).0, "");
+    if header.len() == 1 && !header[0].is_empty() {
+        let help = "separate the columns by commas, semicolons or tabs";
+        return Err(source.refuse(&first, "the header has one column", help));
+    }
     let has = |name: &str, of: &[&str]| words(name).iter().any(|word| of.contains(&word.as_str()));
     let is_rate = |name: &str| has(name, &RATE_WORDS) || unit(&words(name), &RATE_UNITS).is_some();
-    let is_time = |name: &str| has(name, &TIME_WORDS) && !is_rate(name);
+    let is_time = |name: &str| has(name, &TIME_WORDS) && !is_rate(name) && !has(name, &OTHER_WORDS);
     let find = |what: &str, is: &dyn Fn(&str) -> bool, example: &str| {
         let found: Vec<(usize, &str)> = header.iter().enumerate().filter(|(_, name)| is(name)).collect();
         match found[..] {
@@ -167,18 +224,18 @@ fn columns(
         return refuse(&time, "times", "write s, ms, us or ns into the name, as in `time_s`");
     };
     let mut rate_factor = unit(&words(&rate), &RATE_UNITS).unwrap_or(0.0);
-    // a capital B is bytes
-    let bytes = rate.split(|c: char| !c.is_alphanumeric()).find_map(|word| {
-        let prefix = word.strip_suffix("ps").unwrap_or(word).strip_suffix('B')?;
-        [("", 8.0), ("k", 8e3), ("K", 8e3), ("M", 8e6), ("G", 8e9)].into_iter().find(|(of, _)| *of == prefix)
+    let cased = rate.split(|c: char| !c.is_alphanumeric()).find_map(|word| {
+        let unit = word.strip_suffix("ps").unwrap_or(word);
+        CASED_UNITS.into_iter().find(|(of, _)| *of == unit)
     });
-    if let Some((_, factor)) = bytes {
+    if let Some((_, factor)) = cased {
         rate_factor = factor;
     }
+    let is_bytes = cased.is_some_and(|(unit, _)| unit.ends_with('B'));
     if rate_factor == 0.0 {
         return refuse(&rate, "rates", "write bit, kbit, mbit or gbit into the name, as in `rate_mbit`");
     }
-    if bytes.is_none() && words(&rate).iter().any(|word| word.len() == 4 && word.ends_with("bps")) {
+    if !is_bytes && words(&rate).iter().any(|word| word.len() == 4 && word.ends_with("bps")) {
         let part = Part::new(first.span.clone(), &rate);
         warnings.push(source.warning(&part, "it is read as bits per second; tc means bytes by it"));
     }
