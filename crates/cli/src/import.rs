@@ -172,6 +172,7 @@ fn path(
     let (name, bytes) = read(&args.input, true)?;
     let text = String::from_utf8(bytes)
         .map_err(|_| Failure::new(Exit::Usage, format!("{name} is no UTF-8 text"), "save it as UTF-8"))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let folder = args.to.out.as_deref().and_then(Path::parent).map(Path::to_path_buf).unwrap_or_default();
     let options = Options {
         direction: match args.direction {
@@ -186,7 +187,7 @@ fn path(
         duration: args.duration,
         folder,
     };
-    let Imported { made, warnings } = import(Source { name: &name, text: &text }, &options)?;
+    let Imported { made, warnings } = import(Source { name: &name, text }, &options)?;
     let report = Report::<Record> {
         scenario: Some(&made),
         record: None,

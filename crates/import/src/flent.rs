@@ -38,10 +38,11 @@ pub(crate) fn text(name: &str, bytes: &[u8]) -> Result<String, Invalid> {
         return refuse(format!("it is larger than {} MiB", MOST_BYTES >> 20), "measure for a shorter time");
     }
     match String::from_utf8(plain) {
-        Ok(text) => Ok(text),
-        Err(_) => {
-            refuse("it is neither text nor compressed by gzip".to_owned(), "name a .flent or .flent.gz file")
-        }
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+        Err(_) => refuse(
+            "it is neither text nor compressed by gzip".to_owned(),
+            "name the file that the tool wrote, and save it as UTF-8",
+        ),
     }
 }
 
@@ -106,14 +107,21 @@ enum Quantity {
 }
 
 fn quantity(name: &str) -> Quantity {
-    match name.split_once("::") {
-        Some((_, "tcp_cwnd" | "tcp_rtt")) => Quantity::OfSocket,
-        Some(_) => Quantity::Other,
-        // sums and means of other series
-        None if ["avg", "sum", "totals", "mean"].iter().any(|word| name.ends_with(word)) => Quantity::Other,
-        None if name.starts_with("TCP ") => Quantity::Goodput,
-        None if name.starts_with("Ping (ms)") => Quantity::Ping,
-        None => Quantity::Other,
+    // tests with N streams count them, as in "TCP upload::2" and "TCP upload::2::tcp_cwnd"
+    let is_count = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match name.rsplit_once("::") {
+        Some((_, "tcp_cwnd" | "tcp_rtt")) => return Quantity::OfSocket,
+        Some((_, last)) if !is_count(last) => return Quantity::Other,
+        _ => {}
+    }
+    // what flent computes of other series
+    if ["avg", "sum", "totals", "mean", "fairness"].iter().any(|word| name.ends_with(word)) {
+        return Quantity::Other;
+    }
+    match name {
+        _ if name.starts_with("TCP ") => Quantity::Goodput,
+        _ if name.starts_with("Ping (ms)") => Quantity::Ping,
+        _ => Quantity::Other,
     }
 }
 
@@ -134,7 +142,7 @@ fn flows(results: &Node<'_>, t_s: &[f64], warnings: &mut Vec<Warning>) -> Result
             }
             Quantity::Ping => series.rtt_ms = values(&node, t_s.len())?,
             Quantity::OfSocket => {
-                let flow = name.split("::").next().unwrap_or_default();
+                let flow = name.rsplit_once("::").map_or("", |(flow, _)| flow);
                 if !names.iter().any(|other| *other == flow) {
                     warnings.push(node.warning("it is left out: the flow that it belongs to has no series"));
                 }

@@ -8,28 +8,38 @@ use fairpace_scenario::Invalid;
 
 use crate::Imported;
 use crate::json::{Node, read};
-use crate::source::{Source, Warning};
+use crate::source::{Part, Source, Warning};
 
 /// Payload of a full packet with an MTU of 1500 and timestamps, bytes.
 const MSS: f64 = 1448.0;
+/// What is wrong with `--bidir`, and what to do.
+const TWO_DIRECTIONS: &str = "two directions in one record cannot be translated";
+const ONE_DIRECTION: &str = "measure each direction on its own";
 
 /// Translates the JSON of iperf3 to a record.
 pub(crate) fn import(source: Source<'_>, record_name: &str) -> Result<Imported<Record>, Invalid> {
+    let first = source.text.lines().next().unwrap_or_default();
+    if serde_json::from_str(first).is_ok_and(|value: serde_json::Value| value.get("event").is_some()) {
+        let help = "run iperf3 with `--json`, not with `--json-stream`";
+        return Err(source.refuse(&Part::new(0..first.len(), "event"), "it is a stream of events", help));
+    }
     let value = read(source)?;
     let root = Node::root(source, &value);
     if let Some(error) = root.get("error") {
         let message = format!("iperf3 reports an error: {}", error.value.as_str().unwrap_or("unknown"));
         return Err(error.refuse(message, "repeat the measurement"));
     }
-    if root.get("event").is_some() {
-        let help = "run iperf3 with `--json`, not with `--json-stream`";
-        return Err(root.refuse("it is a stream of events", help));
-    }
     let start = root.needed("start")?;
     let mut warnings = Vec::new();
     kind(&start, &mut warnings)?;
     let mss = mss(&start, &mut warnings)?;
-    let mut flows = series(&root.needed("intervals")?, mss, &mut warnings)?;
+    let intervals = root.needed("intervals")?;
+    // versions before 3.17 do not say `bidir` at the start
+    let other_direction = intervals.items().find_map(|interval| interval.get("sum_bidir_reverse"));
+    if let Some(other) = other_direction {
+        return Err(other.refuse(TWO_DIRECTIONS, ONE_DIRECTION));
+    }
+    let mut flows = series(&intervals, mss, &mut warnings)?;
     let end = root.get("end");
     totals(end.as_ref(), &mut flows)?;
     let record = Record {
@@ -54,8 +64,7 @@ fn kind(start: &Node<'_>, warnings: &mut Vec<Warning>) -> Result<(), Invalid> {
         return Err(protocol.refuse(message, "measure without `-u` and `--sctp`"));
     }
     if test.is_set("bidir") {
-        let help = "measure each direction on its own";
-        return Err(test.needed("bidir")?.refuse("two directions in one record cannot be translated", help));
+        return Err(test.needed("bidir")?.refuse(TWO_DIRECTIONS, ONE_DIRECTION));
     }
     if test.is_set("reverse") {
         let message = "with -R this end receives: the record has no series of RTT, cwnd and retransmissions";

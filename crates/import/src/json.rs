@@ -23,12 +23,20 @@ pub(crate) fn read(source: Source<'_>) -> Result<Value, Invalid> {
         let begin = (0..=at.min(end)).rev().find(|at| source.text.is_char_boundary(*at)).unwrap_or(0);
         let text = error.to_string();
         let what = text.split(" at line ").next().unwrap_or_default();
-        let (message, help) = match error.is_eof() {
-            true => ("the file ends early: it is truncated".to_owned(), "copy the file in full"),
-            false => (format!("it is no JSON: {what}"), "save the output of one run as it is"),
+        let is_second = what == "trailing characters";
+        let (message, help) = match what {
+            _ if error.is_eof() => {
+                ("the file ends early: it is truncated".to_owned(), "copy the file in full")
+            }
+            _ if is_second => (
+                "it is no JSON: text follows the first object".to_owned(),
+                "save the output of each run to a file of its own",
+            ),
+            _ => (format!("it is no JSON: {what}"), "save the output of one run as it is"),
         };
         // the last name before the place: the key of the value, or a key of the object
         let key = source.text[..begin].rsplit('"').nth(1).filter(|name| !name.contains([':', '\n']));
+        let key = key.filter(|_| !is_second);
         let part = Part::new(begin..end.min(begin + 1), key.unwrap_or_default());
         source.refuse(&part, message, help)
     })?;
