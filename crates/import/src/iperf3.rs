@@ -34,7 +34,7 @@ pub(crate) fn import(source: Source<'_>, record_name: &str) -> Result<Imported<R
     kind(&start, &mut warnings)?;
     let mss = mss(&start, &mut warnings)?;
     let intervals = root.needed("intervals")?;
-    // versions before 3.17 do not say `bidir` at the start
+    // older versions, such as 3.12, do not say `bidir` at the start
     let other_direction = intervals.items().find_map(|interval| interval.get("sum_bidir_reverse"));
     if let Some(other) = other_direction {
         return Err(other.refuse(TWO_DIRECTIONS, ONE_DIRECTION));
