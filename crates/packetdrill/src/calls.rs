@@ -9,6 +9,8 @@ use crate::script::{Arg, Call, Span};
 
 /// Most bytes of one write: what the model keeps per packet fits into memory then.
 const MOST_WRITTEN: i64 = 256 << 20;
+/// The number of the error of a connection that was reset (Linux).
+const ECONNRESET: i64 = 104;
 /// The flags of fcntl of a socket (Linux).
 const O_RDWR: i64 = 2;
 /// The flag of fcntl of a socket that does not block (Linux).
@@ -34,9 +36,9 @@ const WITHOUT_EFFECT: &[&str] = &[
 enum Done {
     Value(i64),
     Error(&'static str),
-    /// It waits for the handshake, or for data; the value comes later.
+    /// It waits for the handshake, or reads this many bytes at most; the value comes later.
     Waits {
-        for_data: bool,
+        reads: Option<u64>,
     },
 }
 
@@ -51,9 +53,9 @@ impl Run<'_> {
         }
         let done = self.performed(call, span)?;
         let (value, errno) = match done {
-            Done::Waits { for_data } => {
-                let name = call.name.clone();
-                self.blocked = Some(Blocked { for_data, name, ends, span: span.clone() });
+            Done::Waits { reads } => {
+                let (name, result) = (call.name.clone(), call.result.clone());
+                self.blocked = Some(Blocked { reads, name, ends, result, span: span.clone() });
                 return self.check_blocked();
             }
             Done::Value(value) => (value, None),
@@ -67,20 +69,42 @@ impl Run<'_> {
         if is_expected && call.errno.as_deref() == errno {
             return Ok(());
         }
-        let name = errno.unwrap_or("");
-        let message = format!("expected {} to return {:?}", call.name, call.result);
-        Err(self.fail(span, message, format!("it returned {value} {name}").trim_end()))
+        let expected = match &call.result {
+            Arg::Int(value) => returned(*value, call.errno.as_deref()),
+            _ => "a number".to_owned(),
+        };
+        let message = format!("expected {} to return {expected}", call.name);
+        Err(self.fail(span, message, &format!("it returned {}", returned(value, errno))))
+    }
+
+    /// Checks that no call waits at the end of the script.
+    pub(crate) fn check_end(&mut self) -> Result<(), End> {
+        let Some(Blocked { name, span, .. }) = self.blocked.take() else { return Ok(()) };
+        let message = format!("{name} still waits at the end of the script");
+        Err(self.fail(&span, message, "the handshake or the data for it has not come"))
     }
 
     /// Ends the call that waits, if what it waits for has come, and checks when.
     pub(crate) fn check_blocked(&mut self) -> Result<(), End> {
         let Some(blocked) = &self.blocked else { return Ok(()) };
-        let ready = if blocked.for_data { self.readable() > 0 } else { self.end.stage == Stage::Established };
+        let ready = match blocked.reads {
+            Some(_) => self.readable() > 0,
+            None => self.end.stage == Stage::Established,
+        };
         if !ready {
             return Ok(());
         }
-        let Blocked { ends, name, span, .. } = blocked.clone();
+        let Blocked { ends, name, span, reads, result } = blocked.clone();
         self.blocked = None;
+        if let Some(most) = reads {
+            let bytes = self.readable().min(most);
+            self.read += bytes;
+            if result != Arg::Any && result.int() != Some(bytes as i64) {
+                let expected = result.int().map_or_else(|| "a number".to_owned(), |value| value.to_string());
+                let message = format!("expected {name} to return {expected}");
+                return Err(self.fail(&span, message, &format!("it returned {bytes}")));
+            }
+        }
         match ends {
             Some(ends) if ends.abs_diff(self.end.now) > self.tolerance(ends) => {
                 let message = format!("expected {name} to end at {}", self.at(ends));
@@ -98,7 +122,7 @@ impl Run<'_> {
     fn performed(&mut self, call: &Call, span: &Span) -> Result<Done, End> {
         let first = call.args.first().and_then(Arg::int).unwrap_or(-1);
         match call.name.as_str() {
-            "socket" => self.socket(call),
+            "socket" => self.socket(call, span),
             "bind" => Ok(Done::Value(0)),
             "listen" => {
                 self.fd(first, span)?.is_listener = true;
@@ -118,6 +142,13 @@ impl Run<'_> {
         }
     }
 
+    /// The number of the error of a connection that was reset. The first call that asks for it takes it (Linux:
+    /// sock_error).
+    fn take_error(&mut self) -> Option<i64> {
+        let is_new = self.end.stage == Stage::Reset && !std::mem::replace(&mut self.error_taken, true);
+        is_new.then_some(ECONNRESET)
+    }
+
     fn fd(&mut self, fd: i64, span: &Span) -> Result<&mut Fd, End> {
         if !self.fds.contains_key(&fd) {
             return Err(self.fail(
@@ -129,7 +160,13 @@ impl Run<'_> {
         Ok(self.fds.entry(fd).or_insert(Fd { is_listener: false, nonblocking: false }))
     }
 
-    fn socket(&mut self, call: &Call) -> Result<Done, End> {
+    fn socket(&mut self, call: &Call, span: &Span) -> Result<Done, End> {
+        let other =
+            ["SOCK_DGRAM", "SOCK_RAW", "SOCK_SEQPACKET", "IPPROTO_UDP", "IPPROTO_MPTCP", "IPPROTO_SCTP"];
+        let is_of = |word: &&&str| call.args.iter().any(|arg| arg.has_word(word));
+        if let Some(word) = other.iter().find(is_of) {
+            return Err(self.refuse(span, &format!("a socket with {word}, which is not TCP's")));
+        }
         let fd = call.result.int().unwrap_or(-1);
         let nonblocking = call.args.iter().any(|arg| arg.has_word("SOCK_NONBLOCK"));
         self.fds.insert(fd, Fd { is_listener: false, nonblocking });
@@ -146,7 +183,7 @@ impl Run<'_> {
         self.fds.insert(fd, Fd { is_listener: false, nonblocking: flags });
         match self.end.stage {
             Stage::Established => Ok(Done::Value(fd)),
-            _ => Ok(Done::Waits { for_data: false }),
+            _ => Ok(Done::Waits { reads: None }),
         }
     }
 
@@ -159,7 +196,7 @@ impl Run<'_> {
             return Ok(if nonblocking { Done::Value(0) } else { Done::Error("EISCONN") });
         }
         self.of_stack(span, |end| end.connect())?;
-        Ok(if nonblocking { Done::Error("EINPROGRESS") } else { Done::Waits { for_data: false } })
+        Ok(if nonblocking { Done::Error("EINPROGRESS") } else { Done::Waits { reads: None } })
     }
 
     fn write(&mut self, call: &Call, fd: i64, span: &Span) -> Result<Done, End> {
@@ -182,7 +219,7 @@ impl Run<'_> {
         }
         match self.end.stage {
             Stage::Established => {}
-            Stage::Reset => return Ok(Done::Error("EPIPE")),
+            Stage::Reset => return Ok(Done::Error(self.take_error().map_or("EPIPE", |_| "ECONNRESET"))),
             _ => return Err(self.refuse(span, "data before the handshake")),
         }
         self.of_stack(span, |end| end.write(bytes as u64))?;
@@ -195,10 +232,10 @@ impl Run<'_> {
         let most = call.args.get(2).and_then(Arg::int).unwrap_or(0).max(0) as u64;
         let bytes = self.readable().min(most);
         if bytes == 0 && self.end.stage == Stage::Reset {
-            return Ok(Done::Error("ECONNRESET"));
+            return Ok(self.take_error().map_or(Done::Value(0), |_| Done::Error("ECONNRESET")));
         }
         if bytes == 0 && !self.end.fins.received {
-            return Ok(if nonblocking { Done::Error("EAGAIN") } else { Done::Waits { for_data: true } });
+            return Ok(if nonblocking { Done::Error("EAGAIN") } else { Done::Waits { reads: Some(most) } });
         }
         self.read += bytes;
         Ok(Done::Value(bytes as i64))
@@ -267,7 +304,7 @@ impl Run<'_> {
     fn getsockopt(&mut self, call: &Call, span: &Span) -> Result<Done, End> {
         let (name, expected) = (call.args.get(2).map_or("", Arg::word), call.args.get(3).and_then(Arg::int));
         let value = match (name, self.send_buffer) {
-            ("SO_ERROR", _) => i64::from(self.end.stage == Stage::Reset),
+            ("SO_ERROR", _) => self.take_error().unwrap_or(0),
             ("SO_SNDBUF", Some(bytes)) => bytes.saturating_mul(2), // Linux doubles what is set
             ("TCP_MAXSEG", _) => self.end.agreed.mss.into(),
             _ => return Err(self.refuse(span, &format!("the socket option {name}"))),
@@ -295,6 +332,11 @@ impl Run<'_> {
             _ => Ok(Done::Value(0)),
         }
     }
+}
+
+/// A result as scripts write it: `1000`, `-1 EAGAIN`.
+fn returned(value: i64, errno: Option<&str>) -> String {
+    errno.map_or_else(|| value.to_string(), |errno| format!("{value} {errno}"))
 }
 
 /// Bytes of `[{..., 1000}, {..., 2000}]`.

@@ -73,6 +73,9 @@ impl Script {
                 ("tcp_ts_tick_usecs", Ok(ns), _) => judgement.tick = ns,
                 ("tolerance_percent", _, Some(percent)) => judgement.percent = percent,
                 ("strict_segments", ..) => judgement.strict_segments = true,
+                ("ip_version", ..) if !matches!(value.as_str(), "ipv4" | "") => {
+                    return Err(self.refused(span, &format!("--ip_version={value}: packets are IPv4's")));
+                }
                 (known, ..) if WITHOUT_EFFECT.contains(&known) => {}
                 _ => return Err(self.refused(span, &format!("the option --{name}={value}"))),
             }

@@ -110,7 +110,7 @@ impl Run<'_> {
         if is_same && ecn_agrees(packet, sent.ecn) {
             return Ok(());
         }
-        let field = if is_same { format!(", which is {:?}", sent.ecn) } else { String::new() };
+        let field = if is_same { format!(", with {}", ecn_written(sent.ecn)) } else { String::new() };
         let detail = format!("the stack sent {}{field}", self.said(sent));
         Err(self.fail(span, format!("expected {}", written(packet)), &detail))
     }
@@ -200,6 +200,16 @@ fn written(packet: &Packet) -> String {
     let ip: String = packet.ip.iter().map(|ip| format!("[{ip}] ")).collect();
     let (seq, end) = (packet.seq, packet.end_seq);
     format!("{ip}{} {seq}:{end}({}){ack}{options}", packet.flags, packet.len)
+}
+
+/// The ECN field as scripts write it.
+fn ecn_written(field: EcnField) -> &'static str {
+    match field {
+        EcnField::NotEct => "[noecn]",
+        EcnField::Ect0 => "[ect0]",
+        EcnField::Ect1 => "[ect1]",
+        EcnField::Ce => "[ce]",
+    }
 }
 
 fn listed(options: &[TcpOption]) -> String {

@@ -2,7 +2,7 @@
 
 use fairpace_tcp::Nanos;
 
-use crate::script::Span;
+use crate::script::{Arg, Span};
 
 /// A file descriptor of the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,10 +14,12 @@ pub(crate) struct Fd {
 /// A system call that waits.
 #[derive(Debug, Clone)]
 pub(crate) struct Blocked {
-    /// True if it waits for data, false if for the handshake.
-    pub(crate) for_data: bool,
+    /// The most bytes that it reads; `None`: it waits for the handshake.
+    pub(crate) reads: Option<u64>,
     pub(crate) name: String,
     /// When the script says that it ends; `None`: it does not say.
     pub(crate) ends: Option<Nanos>,
+    /// What the script says that it returns.
+    pub(crate) result: Arg,
     pub(crate) span: Span,
 }

@@ -44,6 +44,11 @@ impl Script {
             )
             .within(file, text, at..at + text[at..].chars().next().map_or(0, char::len_utf8))
         })?;
+        if events.is_empty() {
+            let help = "write events, such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`";
+            let none = problem("syntax", "the script has no event".to_owned(), help);
+            return Err(Box::new(none.in_file(file)));
+        }
         Ok(Script { file: file.to_owned(), text: text.to_owned(), flags, events })
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Run<'a> {
     pub(crate) blocked: Option<Blocked>,
     /// Number of bytes that the application has read.
     pub(crate) read: u64,
+    /// Whether a call has returned the error of a connection that was reset.
+    pub(crate) error_taken: bool,
     /// The send buffer that the script has set.
     pub(crate) send_buffer: Option<i64>,
     scope: Scope,
@@ -58,11 +60,12 @@ pub fn run(script: &Script, mutant: Option<Mutant>) -> Outcome {
         fds: BTreeMap::new(),
         blocked: None,
         read: 0,
+        error_taken: false,
         send_buffer: None,
         scope: Scope::default(),
         last: START,
     };
-    match script.events.iter().try_for_each(|event| run.perform(event)) {
+    match script.events.iter().try_for_each(|event| run.perform(event)).and_then(|()| run.check_end()) {
         Ok(()) => Outcome::Passed { ignored: run.end.setup.ignored, printed: run.scope.printed },
         Err(End::Failed(problem)) => Outcome::Failed(problem),
         Err(End::Refused(problem)) => Outcome::Inexpressible(problem),

@@ -39,6 +39,9 @@ fn times_are_absolute_relative_ranges_or_any() {
         "+.01 write(4, ..., 1000) = 1000\n0.05~0.2 > P. 1:1001(1000) ack 1",
         "+0 write(4, ..., 1000) = 1000\n* > P. 1:1001(1000) ack 1\n* > P. 1:1001(1000) ack 1",
         "/* a remark */ +0 write(4, ..., 1000) = 1000 // and another\n+0 > P. 1:1001(1000) ack 1",
+        "+0...0.05 read(4, ..., 600) = 600\n+.05 < P. 1:1001(1000) ack 1 win 1000\n+0 read(4, ..., 600) = 400",
+        "+0 < R. 1:1(0) ack 1 win 1000\n+0 write(4, ..., 9) = -1 ECONNRESET (x)\n+0 read(4, ..., 9) = 0\n\
+         +0 write(4, ..., 9) = -1 EPIPE (x)",
         "+0 write(4,\n ..., 2000) = 2000\n+0 > . 1:1001(1000) ack 1\n+0 > P. 1001:2001(1000) ack 1",
     ] {
         let (word, _, message) = judged(&connected(more));
@@ -61,7 +64,7 @@ fn a_failure_says_what_was_expected_and_what_the_stack_did_and_when() {
         (
             "+0 write(4, ..., 1000) = 1000\n+0 > [ect0] P. 1:1001(1000) ack 1",
             "expected [ect0] P. 1:1001(1000) ack 1; \
-             the stack sent P. 1:1001(1000) ack 1 at 0.050000 s, which is NotEct",
+             the stack sent P. 1:1001(1000) ack 1 at 0.050000 s, with [noecn]",
         ),
         (
             "+0 read(4, ..., 100) = 0\n+0 write(4, ..., 1000) = 1000",
@@ -74,7 +77,23 @@ fn a_failure_says_what_was_expected_and_what_the_stack_did_and_when() {
         ),
         ("+0 %{ assert tcpi_cwnd == 11 }%", "the name tcpi_cwnd is not defined; "),
         ("+0 write(5, ..., 1000) = 1000", "there is no file descriptor 5; open it with socket()"),
-        ("+0 write(4, ..., 1000) = 999", "expected write to return Int(999); it returned 1000"),
+        ("+0 write(4, ..., 1000) = 999", "expected write to return 999; it returned 1000"),
+        (
+            "+0 write(4, ..., 1000) = -1 EAGAIN (Resource temporarily unavailable)",
+            "expected write to return -1 EAGAIN; it returned 1000",
+        ),
+        (
+            "+0 read(4, ..., 1000) = -1 EPIPE (Broken pipe)",
+            "read still waits at the end of the script; the handshake or the data for it has not come",
+        ),
+        (
+            "+0...0.05 read(4, ..., 600) = 1000\n+.05 < P. 1:1001(1000) ack 1 win 1000",
+            "expected read to return 1000; it returned 600",
+        ),
+        (
+            "+0 < R. 1:1(0) ack 1 win 1000\n+0 write(4, ..., 1000) = -1 EPIPE (Broken pipe)",
+            "expected write to return -1 EPIPE; it returned -1 ECONNRESET",
+        ),
         (
             "0 write(4, ..., 1000) = 1000",
             "this event is 0.050000 s late: packets before it came later; its time is \
@@ -119,6 +138,7 @@ fn what_the_stack_has_not_is_refused_by_name() {
             "a window that shrinks",
         ),
         ("+0 < . 1:1(0) ack 1 win 1000 <sack 1:2 3:4 5:6 7:8>", "a fourth SACK block"),
+        ("+0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 5", "a socket with SOCK_DGRAM"),
     ] {
         let (word, line, said) = judged(&connected(more));
         assert_eq!(word, "cannot be expressed", "{more}: {said}");
@@ -129,8 +149,10 @@ fn what_the_stack_has_not_is_refused_by_name() {
     let (word, line, said) = judged(&closed);
     assert_eq!((word, line), ("cannot be expressed", 10), "{said}");
     assert!(said.contains("the persist timer"), "{said}");
-    let (word, line, said) = judged("--wire_client\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3");
-    assert_eq!((word, line), ("cannot be expressed", 1), "{said}");
+    for option in ["--wire_client", "--ip_version=ipv6"] {
+        let (word, line, said) = judged(&format!("{option}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3"));
+        assert_eq!((word, line), ("cannot be expressed", 1), "{said}");
+    }
 }
 
 #[test]
@@ -149,6 +171,10 @@ fn a_text_that_is_no_script_has_an_error_at_its_place() {
         let (word, line, said) = judged(&connected(more));
         assert_eq!((word, line), ("no script", 9), "{more}: {said}");
         assert!(said.contains(what), "{more}: {said}");
+    }
+    for text in ["", "// nothing\n", "--tolerance_usecs=9\n"] {
+        let (word, _, said) = judged(text);
+        assert_eq!((word, said.contains("has no event")), ("no script", true), "{text}: {said}");
     }
 }
 
