@@ -126,6 +126,15 @@ impl Trace {
     }
 }
 
+/// A number of a table in stored units; also with an exponent, as programs write most numbers.
+fn read_number(text: &str, unit: u64) -> Option<u64> {
+    if !text.contains(['e', 'E']) {
+        return decimal(text, unit);
+    }
+    let value = text.parse::<f64>().ok()? * unit as f64;
+    (0.0..1e18).contains(&value).then(|| value.round() as u64)
+}
+
 /// Values with their times: rows in a scenario, or a file that the scenario names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TimeTable {
@@ -158,7 +167,7 @@ impl TimeTable {
             let mut columns = row.split_whitespace();
             let row = match (columns.next(), columns.next(), columns.next()) {
                 (None, ..) => continue,
-                (Some(at), Some(value), None) => decimal(at, S).zip(decimal(value, unit)),
+                (Some(at), Some(value), None) => read_number(at, S).zip(read_number(value, unit)),
                 _ => None,
             };
             let (at, value) = row.ok_or_else(|| {

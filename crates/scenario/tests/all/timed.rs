@@ -72,6 +72,13 @@ fn a_table_says_which_line_is_wrong() {
     }
     let table = TimeTable::read("t", "0.25 0.000000001 # one in a billion\n2 1", Dimension::Share).unwrap();
     assert_eq!(&table.rows[..], &[(S / 4, 1), (2 * S, S)]);
+    // as numpy writes a table
+    let text = "1.250000000000000000e+00 5.000000000000000000e-02\r\n2E1 0e0";
+    let table = TimeTable::read("t", text, Dimension::Share).unwrap();
+    assert_eq!(&table.rows[..], &[(5 * S / 4, S / 20), (20 * S, 0)]);
+    for text in ["1e400 0", "1e 0", "-1e0 0", "1 nane", "1e0 2.5e0"] {
+        assert!(TimeTable::read("t", text, Dimension::Share).is_err(), "{text}");
+    }
 }
 
 /// Each replaces `buffer = "2MB"`.
