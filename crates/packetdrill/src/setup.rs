@@ -89,7 +89,9 @@ impl Setup {
         let joined = text.replace("\\\n", " ");
         joined.lines().try_for_each(|line| {
             let line = line.split(" #").next().unwrap_or("").trim();
-            if line.is_empty() || line.starts_with('#') { Ok(()) } else { self.line(line) }
+            let mut commands = line.split("&&").flat_map(|part| part.split(';')).map(str::trim);
+            let is_comment = line.starts_with('#');
+            commands.try_for_each(|command| if is_comment { Ok(()) } else { self.line(command) })
         })
     }
 
@@ -261,7 +263,7 @@ mod tests {
         let mut setup = Setup::new();
         let lines = "../common/defaults.sh\n# a remark\nsysctl -q net.ipv4.tcp_ecn=1  # on\n\
                      ../common/set_sysctls.py /proc/sys/net/ipv4/tcp_min_tso_segs=4 \\\n \
-                     /proc/sys/net/ipv4/tcp_early_retrans=0\ntc qdisc replace dev tun0 root fq\n\
+                     /proc/sys/net/ipv4/tcp_early_retrans=0;tc qdisc replace dev tun0 root fq && \
                      sysctl -e -q net/ipv4/tcp_wmem=\"4096 1 2\" net.ipv4.tcp_congestion_control=bbr\n\
                      ip route change 1.2.3.0/24 dev tun0 initcwnd 20 rto_min 5ms\n\
                      /tmp/sysctl_restore_${PPID}.sh";
