@@ -351,7 +351,14 @@ fn kind(params: &mut Params<'_>, kind: &Word) -> Result<Kind, Invalid> {
         "tbf" => queue::tbf(params, kind).map(Kind::Tbf),
         "fq" | "noqueue" => {
             let part = kind.part();
-            while params.take().is_some() {}
+            while let Some(key) = params.take() {
+                // the other parameters say how packets of many flows wait, and how exact the pacing is
+                if let "maxrate" | "ce_threshold" = key.text.as_str() {
+                    let value = params.take().unwrap_or(key);
+                    let why = "a sender here has no limit of its rate, and no queue of its own that marks";
+                    return Err(params.untranslated(&params.part(key, value), why, "write the rate as a tbf"));
+                }
+            }
             if kind.text == "fq" {
                 params.warn(&part, "it has no effect: a sender here paces packets without it");
             }
