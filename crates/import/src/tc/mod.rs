@@ -200,18 +200,7 @@ fn line(
     words: &[Word],
     warnings: &mut Vec<Warning>,
 ) -> Result<Option<(Qdisc, bool)>, Invalid> {
-    let mut words = words;
-    // the prompt of a shell that was copied with the line
-    while let [first, rest @ ..] = words
-        && (first.text == "sudo" || (!rest.is_empty() && first.text.ends_with(['$', '#'])))
-    {
-        words = rest;
-    }
-    if let [ip, netns, exec, _, rest @ ..] = words
-        && [ip, netns, exec].map(|word| word.text.as_str()) == ["ip", "netns", "exec"]
-    {
-        words = rest;
-    }
+    let words = without_prefix(words);
     let Some((first, rest)) = words.split_first() else { return Ok(None) };
     let is_batch = rest.first().is_some_and(|verb| VERBS.contains(&verb.text.as_str()));
     let mut rest = rest;
@@ -264,6 +253,22 @@ fn line(
             Err(source.refuse(&verb.part(), message, "leave the line with the values that matter, as `add`"))
         }
     }
+}
+
+/// The command without `sudo`, `ip netns exec NAME`, and the prompt of a shell that was copied with the line.
+fn without_prefix(words: &[Word]) -> &[Word] {
+    let mut words = words;
+    while let [first, rest @ ..] = words
+        && (first.text == "sudo" || (!rest.is_empty() && first.text.ends_with(['$', '#'])))
+    {
+        words = rest;
+    }
+    if let [ip, netns, exec, _, rest @ ..] = words
+        && [ip, netns, exec].map(|word| word.text.as_str()) == ["ip", "netns", "exec"]
+    {
+        words = rest;
+    }
+    words
 }
 
 /// Reads a queue discipline with its place. `before` is the word before the first.
@@ -356,7 +361,11 @@ fn kind(params: &mut Params<'_>, kind: &Word) -> Result<Kind, Invalid> {
                 if let "maxrate" | "ce_threshold" = key.text.as_str() {
                     let value = params.take().unwrap_or(key);
                     let why = "a sender here has no limit of its rate, and no queue of its own that marks";
-                    return Err(params.untranslated(&params.part(key, value), why, "write the rate as a tbf"));
+                    return Err(params.untranslated(
+                        &params.part(key, value),
+                        why,
+                        "write the rate as a tbf",
+                    ));
                 }
             }
             if kind.text == "fq" {

@@ -34,26 +34,29 @@ pub(crate) struct Queue {
     pub(crate) keys: Vec<Entry>,
 }
 
+/// Names of the parameters of a tbf.
+const TBF_NAMES: [&str; 12] = [
+    "rate",
+    "burst",
+    "buffer",
+    "maxburst",
+    "limit",
+    "latency",
+    "mtu",
+    "minburst",
+    "mpu",
+    "overhead",
+    "peakrate",
+    "linklayer",
+];
+/// Other names of a parameter, and its own.
+const TBF_ALIASES: [[&str; 2]; 3] = [["buffer", "burst"], ["maxburst", "burst"], ["minburst", "mtu"]];
+
 /// Reads the parameters of a tbf; `kind` is its name in the line.
 pub(crate) fn tbf(params: &mut Params<'_>, kind: &Word) -> Result<Tbf, Invalid> {
-    const NAMES: [&str; 12] = [
-        "rate",
-        "burst",
-        "buffer",
-        "maxburst",
-        "limit",
-        "latency",
-        "mtu",
-        "minburst",
-        "mpu",
-        "overhead",
-        "peakrate",
-        "linklayer",
-    ];
-    const ALIASES: [[&str; 2]; 3] = [["buffer", "burst"], ["maxburst", "burst"], ["minburst", "mtu"]];
     let (mut speed, mut burst, mut limit, mut latency) = (None, None, None, None);
     while let Some(key) = params.take() {
-        match params.name(key, &NAMES, &ALIASES)? {
+        match params.name(key, &TBF_NAMES, &TBF_ALIASES)? {
             Some("rate") => speed = Some(params.value(key, rate)?),
             Some("burst") => burst = Some(params.value(key, bucket)?),
             Some("limit") => limit = Some(params.value(key, size)?),
@@ -67,13 +70,7 @@ pub(crate) fn tbf(params: &mut Params<'_>, kind: &Word) -> Result<Tbf, Invalid> 
                     return Err(params.untranslated(&given.part, why, "leave it out"));
                 }
             }
-            Some("linklayer") => {
-                let given = params.value(key, |text| Ok(text.to_owned()))?;
-                if given.value != "ethernet" {
-                    let why = "a packet of a scenario counts its IP length and 14 bytes, in no cells";
-                    return Err(params.untranslated(&given.part, why, "leave it out"));
-                }
-            }
+            Some("linklayer") => ethernet(params, key)?,
             Some("peakrate") => {
                 let given = params.value(key, rate)?;
                 if given.value > 0 {
@@ -110,6 +107,16 @@ pub(crate) fn tbf(params: &mut Params<'_>, kind: &Word) -> Result<Tbf, Invalid> 
         }
     };
     Ok(Tbf { rate: speed, burst, limit })
+}
+
+/// Checks that packets are counted as Ethernet has them, which `tc -d qdisc show` says of every tbf.
+fn ethernet(params: &mut Params<'_>, key: &Word) -> Result<(), Invalid> {
+    let given = params.value(key, |text| Ok(text.to_owned()))?;
+    if given.value == "ethernet" {
+        return Ok(());
+    }
+    let why = "a packet of a scenario counts its IP length and 14 bytes, in no cells";
+    Err(params.untranslated(&given.part, why, "leave it out"))
 }
 
 /// A size with the size of a cell behind a slash, which does not matter here.
