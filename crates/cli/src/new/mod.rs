@@ -27,10 +27,12 @@ enum Record<'a> {
 }
 
 pub(crate) fn run(args: &NewArgs, global: Global, out: &mut Output) -> Result<(), Failure> {
-    let Some(name) = &args.name else {
+    let Some(path) = &args.name else {
         return if global.json { out.json(&Record::Contract(CONTRACT)) } else { out.text(CONTRACT) };
     };
-    let header = format!("{name}.h");
+    // the header may be in a folder, and its name may be written with the end that files have
+    let header = format!("{}.h", path.strip_suffix(".h").unwrap_or(path));
+    let name = Path::new(&header).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let checked = build::Algorithm::new(&header, build::Kind::OwnsCwnd);
     checked.map_err(|error| Failure::new(Exit::Usage, error.to_string(), "such as: fairpace new mine"))?;
     if Algorithm::by_name(name).is_ok() {
@@ -43,9 +45,10 @@ pub(crate) fn run(args: &NewArgs, global: Global, out: &mut Output) -> Result<()
         return out.json(&Record::Header(&header));
     }
     out.line(&format!("{header} is written. Try it, then change it:\n"))?;
-    out.line(&format!("    fairpace compare ./{header} bbr3 cubic --rtt 10ms,50ms"))?;
-    out.line(&format!("    fairpace evaluate ./{header} --quick"))?;
-    out.line(&format!("    sudo fairpace load ./{header}"))
+    let here = if Path::new(&header).is_absolute() { "" } else { "./" };
+    out.line(&format!("    fairpace compare {here}{header} bbr3 cubic --rtt 10ms,50ms"))?;
+    out.line(&format!("    fairpace evaluate {here}{header} --quick"))?;
+    out.line(&format!("    sudo fairpace load {here}{header}"))
 }
 
 fn text(name: &str) -> String {

@@ -102,6 +102,10 @@ fn a_missing_header_and_the_name_of_another_algorithm_are_errors() {
     place.write("reno.h", &place.read("mine.h").replace("mine", "reno"));
     compare(&place, "./reno.h", &[]).fails(2, "there is an algorithm \"reno\" already");
     place.run(&["new", "mine"]).fails(5, "mine.h exists");
+    // a header in a folder has the name of the file, with or without its end
+    std::fs::create_dir(place.path().join("sub")).unwrap();
+    place.run(&["new", "sub/mine.h"]).succeeds();
+    assert_eq!(place.read("sub/mine.h"), place.read("mine.h"));
     place.run(&["new", "cubic"]).fails(2, "there is an algorithm cubic already");
     place.run(&["new", "switch"]).fails(2, "no word of C");
     place.write("link.h", &place.read("mine.h").replace("mine", "link"));
