@@ -142,8 +142,8 @@ impl Run<'_> {
         }
     }
 
-    /// The number of the error of a connection that was reset. The first call that asks for it takes it (Linux:
-    /// sock_error).
+    /// The number of the error of a connection that was reset. The first call that asks for it takes it, as
+    /// Linux's sock_error does.
     fn take_error(&mut self) -> Option<i64> {
         let is_new = self.end.stage == Stage::Reset && !std::mem::replace(&mut self.error_taken, true);
         is_new.then_some(ECONNRESET)

@@ -264,23 +264,21 @@ impl Reader<'_> {
             None => files::text(&place),
         };
         let complaint = match found {
-            Ok(text) => {
-                match read(&file, &text) {
-                    Ok(found) => return Some(found),
-                    Err(why) => {
-                        let help = match key.kind {
+            Ok(text) => match read(&file, &text) {
+                Ok(found) => return Some(found),
+                Err(why) => {
+                    let help = match key.kind {
                         Kind::TimeTable(Dimension::Share) => {
-                            "write a line for each change: seconds and a share from 0 to 1, as in `10 0.05`".into()
+                            "write seconds and a share from 0 to 1 in each line, as in `10 0.05`".into()
                         }
                         Kind::TimeTable(_) => {
-                            "write a line for each write: seconds and a number of bytes, as in `0.5 20000`".into()
+                            "write seconds and a number of bytes in each line, as in `0.5 20000`".into()
                         }
                         _ => format!("{REFERENCE} says what a file for `{name}` holds"),
                     };
-                        Complaint::new("file", format!("`{file}` {why}"), help)
-                    }
+                    Complaint::new("file", format!("`{file}` {why}"), help)
                 }
-            }
+            },
             Err(why) => {
                 let known = match key.kind {
                     Kind::Sizes => format!("built in are {}; ", Sizes::BUILT_IN.join(", ")),
