@@ -185,7 +185,7 @@ mod tests {
         let page = page();
         for text in [
             "    rate: Rate | None = None\n",
-            "    cc: str\n",
+            "    cc: AlgorithmName\n",
             "    from_: Time | None = None\n",
             "    \"flow.rtt\": \"Time\",\n",
             "    :param buffer: How much the queue holds",

@@ -19,7 +19,7 @@ __all__ = ["Duels", "Evaluation", "duels", "evaluate"]
 
 _HEIGHT_PX = 900
 """Height of a report in a notebook; longer ones scroll."""
-BESIDE = ("cubic", "reno", "bbr1", "bbr3", "bbq", "level")
+BESIDE = ("cubic", "reno", "bbr1", "bbr3", "bbq")
 """What ``fairpace evaluate`` measures beside an algorithm."""
 
 
