@@ -1,7 +1,7 @@
 //! Internal: only Fairpace's own crates use it. Translates inputs and outputs of other tools.
 //!
 //! [`tc`], [`mm_link`] and [`table`] turn a link of another tool into the text of a scenario file.
-//! [`iperf3`] and [`flent`] turn results of another tool into a [`Record`](fairpace_results::Record), which a
+//! [`iperf3`] and [`flent`] turn results of another tool into a [`Record`], which a
 //! report shows beside runs.
 //!
 //! Each part of an input has one of three outcomes. It is translated; it is translated with a [`Warning`],
