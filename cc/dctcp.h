@@ -132,8 +132,7 @@ CC_INLINE void dctcp_on_event(struct dctcp *s, u32 event, const struct cc_view *
 	}
 }
 
-CC_INLINE void dctcp_init(struct dctcp *s, const struct dctcp_params *p, const struct cc_view *v,
-			  struct cc_decision *d)
+CC_INLINE void dctcp_init(struct dctcp *s, const struct dctcp_params *p, const struct cc_view *v, struct cc_decision *d)
 {
 	s->own = p->own;
 	s->alpha = DCTCP_ALPHA_ONE; /* the first mark halves: RFC 8257 section 3.3 */
