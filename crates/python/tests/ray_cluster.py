@@ -20,8 +20,8 @@ link = [{ rate = "2mbit", buffer = "1bdp" }]
 flow = [{ name = "a", cc = "bbr1", rtt = "20ms" }, { name = "b", cc = "cubic", rtt = "20ms" }]
 """
 
-OVER = {"link.buffer": ["1bdp", "4bdp", "3B"]}
-"""A third of the runs fails."""
+OVER = [{"link.buffer": buffer} for buffer in ("1bdp", "4bdp", "3B")]
+"""A third of the runs fails. The wrong value is in a list, whose values are not checked before the first run."""
 
 SEEDS = range(100)
 
