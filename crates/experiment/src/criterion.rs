@@ -122,7 +122,8 @@ fn add_folder(folder: &Path, criteria: &mut Vec<Criterion>) -> Result<(), Invali
         };
         if criterion.conditions.iter().all(|condition| condition.counts.is_some()) {
             // it would be passed in each case
-            let (message, help) = ("there is no `condition` that decides", "add a part `[[condition]]`");
+            let message = "there is no `condition` that decides whether a case passes";
+            let help = "add a part `[[condition]]` without the key `counts`";
             return Err(criterion.source.invalid("missing-key", "condition", message, help));
         }
         if let Some(other) = criteria.iter().find(|other| other.id == criterion.id) {
