@@ -14,11 +14,11 @@
 # INSTALL=1                  install what is missing (root)
 # FAIRPACE_REQUIRE_KERNEL=1  what would be skipped, because there is no QEMU or no mirror, is a failure
 #
-# The packages are of the mirror that this machine's apt uses, over a configuration of our own: nothing is installed
-# and no list of this machine changes. A package is fetched once, into the folder fairpace-tools/kernels of the user's cache. All
-# else is in the target folder's `kernels`.
+# scripts/fetch-kernel.sh fetches the packages. All else is in the target folder's `kernels`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/fetch-kernel.sh
+source scripts/fetch-kernel.sh
 
 # Seconds that one guest may take: emulated, and on a busy machine, the check takes one to two minutes.
 limit=600
@@ -26,13 +26,9 @@ limit=600
 most_algorithms=40
 # The kernel's modules that the check needs, where they are not built in. None needs another one.
 modules="veth tun sch_netem sch_tbf sch_ingress cls_u32 act_mirred"
-# How old the lists of packages may get, minutes.
-list_age=720
 all_series=(6.1 6.6 6.12 6.18)
 # From here on, each series that the mirror has is checked.
 newer_than=6.18
-suites=(bookworm bookworm-updates bookworm-backports trixie trixie-updates trixie-backports forky sid experimental)
-security_suites=(bookworm-security trixie-security)
 
 only=()
 page=(--out docs/kernels.md)
@@ -72,7 +68,6 @@ done
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 work=$target/kernels
-fetched=${XDG_CACHE_HOME:-$HOME/.cache}/fairpace-tools/kernels
 reports=$work/reports
 # Guests at a time: each keeps one to two cores busy.
 jobs_at_once=${GUESTS:-2}
@@ -96,10 +91,10 @@ skip() {
 	exit 0
 }
 
-have() { command -v "$1" >/dev/null 2>&1; }
+# In place of the end that fetch-kernel.sh has.
+cannot_fetch() { skip "$1"; }
 
 require_tools() {
-	if ! have apt-get || ! have dpkg-deb; then skip "this system has no apt-get"; fi
 	local missing=()
 	have qemu-system-x86_64 || missing+=(qemu-system-x86)
 	have xz || missing+=(xz-utils)
@@ -111,40 +106,6 @@ require_tools() {
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null && return 0
 	fi
 	skip "these packages are missing: ${missing[*]}"
-}
-
-# apt with a configuration, lists and cache of our own.
-own() {
-	local tool=$1
-	shift
-	"$tool" -o Dir::Etc::sourcelist="$fetched/apt/sources.list" -o Dir::Etc::sourceparts="$fetched/apt/none" \
-		-o Dir::State="$fetched/apt/state" -o Dir::State::status=/dev/null -o Dir::Cache="$fetched/apt/cache" \
-		-o APT::Sandbox::User=root -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
-		-o Acquire::Languages=none "$@"
-}
-
-fetch_lists() {
-	mkdir -p "$fetched"/apt/{none,state/lists/partial,cache/archives/partial} "$fetched/packages"
-	[ -z "$(find "$fetched/apt/updated" -mmin -$list_age 2>/dev/null)" ] || return 0
-	local addresses mirror security keys
-	# shellcheck disable=SC2016 # apt's own variable
-	addresses=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sort -u)
-	mirror=$(grep -m1 '/debian/*$' <<<"$addresses") || skip "this machine's apt has no mirror of Debian"
-	security=$(grep -m1 '/debian-security/*$' <<<"$addresses") || security=""
-	keys=/usr/share/keyrings/debian-archive-keyring.gpg
-	{
-		printf "deb [signed-by=$keys] $mirror %s main\n" "${suites[@]}"
-		[ -z "$security" ] || printf "deb [signed-by=$keys] $security %s main\n" "${security_suites[@]}"
-	} >"$fetched/apt/sources.list"
-	own apt-get update -qq >"$fetched/apt/log" 2>&1 || skip "the package mirror cannot be reached: $(tail -n1 "$fetched/apt/log")"
-	touch "$fetched/apt/updated"
-}
-
-# The newest package of a series, as "version name"; nothing if there is none. Names are in the order of versions.
-newest() {
-	local name
-	name=$(own apt-cache search --names-only "^linux-image-${1//./\\.}\.[^ ]*-cloud-amd64\$" | cut -d' ' -f1 | sort -V | tail -n1)
-	[ -z "$name" ] || echo "$(own apt-cache show "$name" | sed -n 's/^Version: //p' | sort -V | tail -n1) $name"
 }
 
 series_to_check() {
@@ -160,19 +121,6 @@ series_to_check() {
 		# those after newer_than, which is among them
 		printf '%s\n' "$found" "$newer_than" | sort -uV | sed "1,/^${newer_than//./\\.}\$/d"
 	} | sort -uV
-}
-
-# Unpacks the newest package of a name into a folder.
-unpack() {
-	mkdir -p "$2"
-	(cd "$fetched/packages" && own apt-get download -qq "$1" >"$fetched/apt/log" 2>&1) || {
-		echo "kernels: $1 cannot be fetched: $(tail -n1 "$fetched/apt/log")" >&2
-		return 1
-	}
-	local file
-	# where a colon or plus is escaped, the name still begins so
-	file=$(find "$fetched/packages" -name "$1_*.deb" -printf '%T@ %p\n' | sort -n | tail -n1 | cut -d' ' -f2-)
-	dpkg-deb -x "$file" "$2"
 }
 
 # A program with the libraries that it needs.
@@ -242,29 +190,17 @@ boot() {
 		-serial "file:$reports/$name.jsonl" -append "console=ttyS0 panic=-1 no_timer_check quiet $words" </dev/null &
 }
 
-# A kernel and its modules, which from 6.19 on have packages of their own. A mirror may list the one without the others.
-unpack_kernel() {
-	unpack "$1" "$2" || return 1
-	[ -z "$(find "$2" -name 'vmlinuz*')" ] || return 0
-	unpack "${1/-image-/-binary-}" "$2" && unpack "${1/-image-/-modules-}" "$2"
-}
-
 check_series() {
-	local series=$1 version package kernel
+	local series=$1 version package files kernel status=0
 	flock 8
-	read -r version package < <(newest "$series") || {
+	fetch_kernel "$series" || status=$?
+	if [ $status = 1 ]; then
 		echo "Debian's mirror has no package of it in ${suites[*]}" >"$reports/$series.source"
 		echo "kernels: there is no $series"
 		return 0
-	}
-	local files=$fetched/$package-$version
-	if [ ! -e "$files/done" ]; then
-		rm -rf "$files"
-		unpack_kernel "$package" "$files" || {
-			echo "\`$package\` is listed, and not all of it can be fetched" >"$reports/$series.source"
-			return 0
-		}
-		touch "$files/done"
+	elif [ $status != 0 ]; then
+		echo "\`$package\` is listed, and not all of it can be fetched" >"$reports/$series.source"
+		return 0
 	fi
 	flock --unlock 8
 	kernel=$(find "$files" -name 'vmlinuz*' | head -n1)
@@ -299,8 +235,7 @@ check_series() {
 
 require_tools
 # one process at a time fetches; the guests run without the lock
-mkdir -p "$fetched"
-exec 8>"$fetched/lock"
+open_fetched
 flock 8
 fetch_lists
 rm -rf "$reports"
