@@ -31,7 +31,11 @@ impl Comparison<'_> {
         {
             let message =
                 format!("`{name}` is the kernel's own algorithm, which the simulator does not have");
-            return Err(Failure::new(Exit::Usage, message, "add --on kernel: real flows, as root"));
+            return Err(Failure::new(
+                Exit::Usage,
+                message,
+                "add --on kernel: real flows, as root; or --on virtual",
+            ));
         }
         for set in self.sets {
             if let Some(algorithm) = set.algorithm().filter(|name| !names.iter().any(|cc| is(cc, name))) {

@@ -55,6 +55,14 @@ Exit codes:
   130  interrupted (Ctrl-C); 143 by SIGTERM";
 
 impl Exit {
+    /// The exit code of a number, such as that of a program of ours.
+    #[must_use]
+    pub fn of_code(code: i32) -> Option<Self> {
+        use Exit::{Busy, Disturbed, Internal, Interrupted, Nonconforming, Output, Unsupported, Usage};
+        let all = [Internal, Usage, Unsupported, Disturbed, Output, Busy, Nonconforming, Interrupted];
+        all.into_iter().find(|exit| *exit as i32 == code)
+    }
+
     const fn kind(self) -> &'static str {
         match self {
             Self::Internal => "internal",
@@ -165,6 +173,12 @@ impl Failure {
     #[must_use]
     pub fn is_disturbance(&self) -> bool {
         self.kind == Exit::Disturbed.kind()
+    }
+
+    /// What the user can do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
     }
 
     /// The exit code.

@@ -9,6 +9,7 @@
 //! - [`progress`], [`signals`]: progress bars, and signals that end a run in order.
 //! - [`headers`], [`supervised`]: the user's own algorithms, and the process that they run in.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
+//! - [`place`], `virtual_time`: where runs take place, and runs on a kernel in virtual time.
 //! - [`algorithms`]: the algorithms with their parameters, as records.
 //! - [`wrap`]: text in lines of limited width.
 //! - [`beside`]: records of other programs, which are shown beside runs.
@@ -30,6 +31,7 @@ pub mod headers;
 pub mod host;
 pub mod new_file;
 pub mod output;
+pub mod place;
 pub mod program;
 pub mod progress;
 pub mod result_dir;
@@ -37,4 +39,6 @@ pub mod signals;
 pub mod summary;
 pub mod supervised;
 pub mod table;
+#[cfg(feature = "kernel")]
+pub mod virtual_time;
 pub mod wrap;

@@ -41,7 +41,7 @@ pub struct Progress {
 enum Unit {
     /// Jobs: all weights are equal.
     Jobs,
-    /// Expected packets of simulations.
+    /// Expected packets of runs whose time is virtual.
     Packets,
     /// Microseconds of runs with real flows.
     Us,
@@ -67,6 +67,13 @@ impl Progress {
     pub fn of_real_runs(scenarios: &[&Scenario], quiet: bool) -> Self {
         let us = scenarios.iter().map(|scenario| scenario.duration.as_secs_f64() * 1e6).collect();
         Self::of("runs", scenarios.len(), (us, Unit::Us), quiet)
+    }
+
+    /// The progress of runs on a kernel in virtual time, which are expected to deliver `packets` each.
+    /// Nothing is shown when `quiet`.
+    #[must_use]
+    pub fn of_virtual_runs(packets: Vec<f64>, quiet: bool) -> Self {
+        Self::of("runs", packets.len(), (packets, Unit::Packets), quiet)
     }
 
     /// The progress of simulations of these scenarios.

@@ -17,7 +17,12 @@ const WIDEST: usize = 8;
 pub fn of_run(run: &Run, quiet: bool) -> String {
     let summary = &run.summary;
     let [from, to] = summary.window_s;
-    let on = if summary.on == "sim" { "simulated" } else { "on the running kernel" };
+    let on = match summary.on.as_str() {
+        "sim" => "simulated",
+        "kernel" => "on the running kernel",
+        // with the versions that are part of the result
+        on => on,
+    };
     let mut out = format!(
         "{}\n{on}, seed {}, measured from {} to {} s\n\n",
         summary.scenario.title,

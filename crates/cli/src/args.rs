@@ -10,7 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fairpace_cli_core::args::{Global, Jobs, PathArgs, Trimmed, parse_target};
 use fairpace_cli_core::beside;
-use fairpace_cli_core::failure::{EXIT_CODES, Failure};
+use fairpace_cli_core::failure::{EXIT_CODES, Exit, Failure};
+use fairpace_cli_core::place::{Place, parse_place};
 use fairpace_cli_core::result_dir::ResultDir;
 use fairpace_experiment::evaluation::EvaluationArgs;
 use fairpace_experiment::quick::ALGORITHMS;
@@ -151,6 +152,9 @@ pub(crate) enum Command {
         /// The directory of the pages.
         dir: Option<PathBuf>,
     },
+    /// Be the first process of a kernel in virtual time, which `--on virtual` boots.
+    #[command(hide = true)]
+    Guest,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -296,7 +300,42 @@ pub(crate) struct RunArgs {
     /// The scenario: a TOML file, or a name from `fairpace scenarios`.
     pub(crate) file: PathBuf,
     #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
     pub(crate) changes: Changes,
+}
+
+/// Where to run.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PlaceArgs {
+    /// Where to run; by default in the simulator, and `testbed` on the running kernel.
+    ///
+    /// `virtual` boots a kernel in QEMU, whose clock counts instructions: it needs no root, and no load of
+    /// this machine can change the result.
+    #[arg(long, value_parser = parse_place())]
+    on: Option<Place>,
+    /// Series of the kernel in virtual time, such as 6.12; by default the newest one that was fetched.
+    #[arg(long, value_name = "SERIES")]
+    kernel: Option<String>,
+}
+
+impl PlaceArgs {
+    /// The place, where none is named `usual`.
+    pub(crate) fn place(&self, usual: Place) -> Result<Place, Failure> {
+        let place = self.on.unwrap_or(usual);
+        match &self.kernel {
+            Some(_) if place != Place::Virtual => {
+                let help = "add --on virtual; the running kernel is the one that it is";
+                Err(Failure::new(Exit::Usage, "--kernel chooses a kernel in virtual time", help))
+            }
+            _ => Ok(place),
+        }
+    }
+
+    /// The series of the kernel in virtual time.
+    pub(crate) fn series(&self) -> Option<&str> {
+        self.kernel.as_deref()
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -350,7 +389,8 @@ pub(crate) enum TraceKind {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompareArgs {
     /// One run for each of these algorithms, or headers of your own (./mine.h), or variants with other
-    /// parameters (bbr3:beta=0.5); with `--on kernel` also kernel:NAME, one of the kernel's own algorithms.
+    /// parameters (bbr3:beta=0.5); with `--on kernel` and `--on virtual` also kernel:NAME, one of the
+    /// kernel's own algorithms.
     #[arg(value_name = "NAME", required_unless_present = "cc")]
     pub(crate) names: Vec<String>,
     /// The same as a list.
@@ -363,9 +403,8 @@ pub(crate) struct CompareArgs {
     pub(crate) cc: Vec<String>,
     #[command(flatten)]
     pub(crate) path: PathArgs,
-    /// Where to run.
-    #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
-    pub(crate) on: Target,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     #[command(flatten)]
     pub(crate) jobs: Jobs,
     #[command(flatten)]

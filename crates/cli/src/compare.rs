@@ -7,12 +7,14 @@ use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host;
 use fairpace_cli_core::output::to_json;
-use fairpace_cli_core::progress::Progress;
+use fairpace_cli_core::place::Place;
+use fairpace_cli_core::progress::{Progress, expected_packets};
 use fairpace_cli_core::summary;
 use fairpace_cli_core::table::prose;
+use fairpace_cli_core::virtual_time::VirtualKernel;
 use fairpace_results::{Cost, Run, ScenarioId};
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
-use fairpace_scenario::{Cc, Scenario, Target};
+use fairpace_scenario::{Cc, Scenario};
 
 use crate::args::CompareArgs;
 use crate::call::Call;
@@ -20,22 +22,24 @@ use crate::store::{self, Case};
 
 pub(crate) fn run(args: &CompareArgs, call: Call<'_>) -> Result<(), Failure> {
     let sets = args.changes.all_sets();
-    let comparison = Comparison { path: &args.path, target: args.on, sets: &sets };
+    let place = args.place.place(Place::Simulator)?;
+    let comparison = Comparison { path: &args.path, target: place.target(), sets: &sets };
     let scenarios = comparison.scenarios(&args.algorithms())?;
     let records = args.changes.records()?;
     let dir = args.changes.out_dir()?;
-    let compared = match args.on {
-        Target::Simulator => simulated(&scenarios, args.jobs, &call)?,
-        Target::Testbed => on_kernel(&scenarios, |scenario, cc| {
-            host::run(scenario, args.on, cc, &call.signals, call.global.quiet)
+    let compared = match place {
+        Place::Simulator => simulated(&scenarios, args.jobs, &call)?,
+        Place::Kernel => on_kernel(&scenarios, |scenario, cc| {
+            host::run(scenario, place.target(), cc, &call.signals, call.global.quiet)
         })?,
+        Place::Virtual => in_virtual_time(&scenarios, args, &call)?,
     };
     let Compared { runs, unchanged, .. } = &compared;
     let Call { global, out, .. } = call;
     let done: Vec<(&Scenario, &Run)> =
         scenarios.iter().zip(runs).filter_map(|(scenario, run)| Some((scenario, run.as_ref()?))).collect();
     if let Some(dir) = dir {
-        let cases = done.iter().map(|(scenario, _)| Case::new(label(scenario), scenario, args.on)).collect();
+        let cases = done.iter().map(|(scenario, _)| Case::new(label(scenario), scenario, place)).collect();
         let runs: Vec<Run> = done.iter().map(|(_, run)| (*run).clone()).collect();
         dir.write(store::several(&links(&scenarios), cases, &runs, "", &records)?)?;
     }
@@ -43,7 +47,7 @@ pub(crate) fn run(args: &CompareArgs, call: Call<'_>) -> Result<(), Failure> {
         out.json(&done.iter().map(|(_, run)| &run.summary).collect::<Vec<_>>())?;
     } else {
         if !global.quiet {
-            out.line(&prose(&headline(&scenarios, args.on)))?;
+            out.line(&prose(&headline(&scenarios, place)))?;
         }
         let labels: Vec<String> = scenarios.iter().map(label).collect();
         let rows = runs.iter().zip(&labels).map(|(run, label)| run.as_ref().ok_or(label.as_str()));
@@ -129,6 +133,16 @@ fn outcome(run: &Run) -> Result<String, Failure> {
     to_json(&run)
 }
 
+/// Runs all scenarios on a kernel in virtual time, on all cores. Nothing can disturb one.
+fn in_virtual_time(scenarios: &[Scenario], args: &CompareArgs, call: &Call<'_>) -> Result<Compared, Failure> {
+    let Call { global, signals, .. } = call;
+    let kernel = VirtualKernel::boot(args.place.series(), scenarios, signals, global.quiet)?;
+    let progress = Progress::of_virtual_runs(scenarios.iter().map(expected_packets).collect(), global.quiet);
+    let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
+    let runs = batch.map(scenarios, |scenario, job| kernel.run(scenario, job))?;
+    Ok(Compared { runs: runs.into_iter().map(Some).collect(), unchanged: Vec::new(), failure: None })
+}
+
 /// Performs real runs one after the other. A disturbed run has no result; the others do.
 fn on_kernel(
     scenarios: &[Scenario],
@@ -167,9 +181,9 @@ fn links(scenarios: &[Scenario]) -> String {
 }
 
 /// Headline of a comparison: the path, the place of the runs, and the changed parameters.
-fn headline(scenarios: &[Scenario], target: Target) -> String {
+fn headline(scenarios: &[Scenario], place: Place) -> String {
     let Some(Scenario { window: (from, to), .. }) = scenarios.first() else { return String::new() };
-    let mut parts = vec![links(scenarios), host::description(target).to_owned()];
+    let mut parts = vec![links(scenarios), place.description().to_owned()];
     parts.push(format!("measured from {} to {}", show_time(*from), show_time(*to)));
     let changed =
         scenarios.iter().filter_map(|s| s.flows.first()).filter(|flow| !flow.cc.settings().is_empty());
@@ -195,7 +209,7 @@ mod tests {
             "duration = \"1s\"\n[[link]]\nrate = \"1mbit\"\nbuffer = \"10kB\"\n\
              [[flow]]\ncc = \"{cc}\"\nrtt = \"10ms\"\n"
         );
-        fairpace_scenario::parse("a.toml", &text, &[], Target::Simulator).expect("it is right")
+        fairpace_scenario::parse("a.toml", &text, &[], Place::Simulator.target()).expect("it is right")
     }
 
     #[test]

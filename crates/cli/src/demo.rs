@@ -120,7 +120,7 @@ pub(crate) fn run(args: &DemoArgs, Call { global, signals, out }: Call<'_>) -> R
 fn case<'a>(item: &Planned, scenario: &'a Scenario) -> Case<'a> {
     let Planned { cc, target } = *item;
     let label = format!("{cc}, {}", host::description(target));
-    Case { published: published(cc), ..Case::new(label, scenario, target) }
+    Case { published: published(cc), ..Case::new(label, scenario, target.into()) }
 }
 
 /// The runs that this machine can perform, and the runs that it cannot.

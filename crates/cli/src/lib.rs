@@ -34,8 +34,9 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::headers::Named;
 use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::program::Program;
-use fairpace_scenario::Target;
+use fairpace_cli_core::virtual_time;
 
 pub use args::Cli;
 use args::Command;
@@ -106,10 +107,10 @@ impl Program for Cli {
         let global = self.global;
         match self.command {
             Command::Sim(args) => match args.repeat {
-                Some(_) => repeat::run(&args, Call::begin(global, out)?),
+                Some(runs) => repeat::run(&args, runs, Call::begin(global, out)?),
                 None => sim::run(&args, Call::begin(global, out)?),
             },
-            Command::Testbed(args) => sim::file(&args, Target::Testbed, Call::begin(global, out)?),
+            Command::Testbed(args) => sim::file(&args, Place::Kernel, Call::begin(global, out)?),
             Command::Compare(args) => compare::run(&args, Call::begin(global, out)?),
             Command::Demo(args) => demo::run(&args, Call::begin(global, out)?),
             Command::Algorithms(args) => algorithms::run(&args, global, out),
@@ -132,6 +133,7 @@ impl Program for Cli {
             Command::Doctor(args) => doctor::run(&args, global, out),
             Command::Completions { shell } => shell::completions(shell, out),
             Command::Man { dir } => shell::man(dir.as_deref(), out),
+            Command::Guest => virtual_time::serve(),
         }
     }
 

@@ -4,12 +4,14 @@ use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::beside;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::progress::{Progress, expected_packets};
 use fairpace_cli_core::table::{self, short, table};
+use fairpace_cli_core::virtual_time::VirtualKernel;
 use fairpace_results::{Estimate, Repeat, Run, Summary};
-use fairpace_scenario::{MOST_SEED, Scenario, Target};
+use fairpace_scenario::{MOST_SEED, Scenario};
 
-use crate::args::SimArgs;
+use crate::args::{RunArgs, SimArgs};
 use crate::call::Call;
 use crate::{scenarios, store};
 
@@ -42,26 +44,16 @@ const LINK_BYTES: u64 = 4_000;
 const PAIR_BYTES: u64 = 30;
 
 /// Performs `sim FILE --repeat N`.
-pub(crate) fn run(args: &SimArgs, Call { global, signals, out }: Call<'_>) -> Result<(), Failure> {
+pub(crate) fn run(args: &SimArgs, runs: u32, call: Call<'_>) -> Result<(), Failure> {
     let changes = &args.run.changes;
-    let scenario = scenarios::load(&args.run.file, &changes.all_sets(), Target::Simulator, global)?;
-    let runs = args.repeat.unwrap_or(1);
+    let place = place(&args.run)?;
+    let scenario = scenarios::load(&args.run.file, &changes.all_sets(), place.target(), call.global)?;
     let seeds = seeds(scenario.seed, runs)?;
     check_size(&scenario, runs)?;
     let records = changes.records()?;
     let dir = changes.out_dir()?;
-    let progress = Progress::new(vec![expected_packets(&scenario); seeds.len()], global.quiet);
-    let batch = Batch { jobs: args.jobs, signals: &signals, progress: &progress };
-    let kept = batch.map(&seeds, |seed, job| {
-        // a copy for each job that runs, not for each run
-        let run = host::simulate(&Scenario { seed: *seed, ..scenario.clone() }, job)?;
-        Ok(match *seed == scenario.seed {
-            true => Kept::First(Box::new(run)),
-            false => Kept::Other(Box::new(run.summary)),
-        })
-    })?;
-    drop(progress);
-    let mut kept = kept.into_iter();
+    let mut kept = perform(args, (place, &scenario), &seeds, &call)?.into_iter();
+    let Call { global, out, .. } = call;
     let no_result = || Failure::new(Exit::Internal, "no run has a result", "please report this");
     let Some(Kept::First(first)) = kept.next() else { return Err(no_result()) };
     let others = kept.map(Kept::into_summary);
@@ -70,12 +62,12 @@ pub(crate) fn run(args: &SimArgs, Call { global, signals, out }: Call<'_>) -> Re
     let is_alike = |s: &Summary| (&s.flows, &s.links) == (&first.summary.flows, &first.summary.links);
     let nothing_random = summaries.len() > 1 && summaries.iter().all(is_alike);
     if let Some(dir) = dir {
-        dir.write(store::repeated(&scenario, &repeat, summaries, &first, &records)?)?;
+        dir.write(store::repeated((&scenario, place), &repeat, summaries, &first, &records)?)?;
     }
     if global.json {
         return out.json(&repeat);
     }
-    let mut text = page(&repeat, &first.summary) + &beside::of_records(&records);
+    let mut text = page(place, &repeat, &first.summary) + &beside::of_records(&records);
     if nothing_random {
         text.push_str(NOTHING_RANDOM);
     }
@@ -83,6 +75,54 @@ pub(crate) fn run(args: &SimArgs, Call { global, signals, out }: Call<'_>) -> Re
         repeat.notes.iter().for_each(|note| text.push_str(&format!("note: {note}\n")));
     }
     out.text(&text)
+}
+
+/// The place of the runs. In real time a seed decides little, and runs take turns: that is what a shell can
+/// repeat.
+fn place(args: &RunArgs) -> Result<Place, Failure> {
+    match args.place.place(Place::Simulator)? {
+        Place::Kernel => {
+            let message =
+                "--repeat runs a scenario with several seeds, which do not decide what real time does";
+            Err(Failure::new(Exit::Usage, message, "write --on virtual: there they do"))
+        }
+        place => Ok(place),
+    }
+}
+
+/// Runs the scenario with each seed.
+fn perform(
+    args: &SimArgs,
+    (place, scenario): (Place, &Scenario),
+    seeds: &[u64],
+    call: &Call<'_>,
+) -> Result<Vec<Kept>, Failure> {
+    let Call { global, signals, .. } = call;
+    let kernel = match place {
+        Place::Virtual => {
+            let scenarios = std::slice::from_ref(scenario);
+            Some(VirtualKernel::boot(args.run.place.series(), scenarios, signals, global.quiet)?)
+        }
+        Place::Simulator | Place::Kernel => None,
+    };
+    let packets = vec![expected_packets(scenario); seeds.len()];
+    let progress = match kernel {
+        Some(_) => Progress::of_virtual_runs(packets, global.quiet),
+        None => Progress::new(packets, global.quiet),
+    };
+    let batch = Batch { jobs: args.jobs, signals, progress: &progress };
+    batch.map(seeds, |seed, job| {
+        // a copy for each job that runs, not for each run
+        let seeded = Scenario { seed: *seed, ..scenario.clone() };
+        let run = match &kernel {
+            Some(kernel) => kernel.run(&seeded, job)?,
+            None => host::simulate(&seeded, job)?,
+        };
+        Ok(match *seed == scenario.seed {
+            true => Kept::First(Box::new(run)),
+            false => Kept::Other(Box::new(run.summary)),
+        })
+    })
 }
 
 /// The seed of each run: the scenario's seed, and the numbers after it.
@@ -123,12 +163,13 @@ const NOTHING_RANDOM: &str = "\nAll seeds gave the same result: nothing in this 
      Real hosts have noise; try --set flow.host_jitter=200us\n";
 
 /// Text of the means and half-widths of their confidence intervals.
-fn page(repeat: &Repeat, first: &Summary) -> String {
+fn page(place: Place, repeat: &Repeat, first: &Summary) -> String {
     let [from, to] = repeat.window_s;
     let mut text = format!(
-        "{}\nsimulated with {} seeds from {} on, measured from {} to {} s; \
+        "{}\n{} with {} seeds from {} on, measured from {} to {} s; \
          mean \u{b1} 95 % confidence interval\n\n",
         repeat.scenario.title,
+        place.description(),
         repeat.seeds.len(),
         first.seed,
         short(from),

@@ -5,22 +5,23 @@ use std::collections::HashSet;
 use fairpace_cc::Phase;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::to_json;
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::result_dir::Item;
 use fairpace_report::{Context, Published, RunContext};
 use fairpace_results::{Cost, Record, Repeat, Run, SeriesTable, Summary};
-use fairpace_scenario::{Scenario, Target};
+use fairpace_scenario::Scenario;
 
 /// One of several runs: its label and its record.
 pub(crate) struct Case<'a> {
     pub(crate) label: String,
     pub(crate) scenario: &'a Scenario,
-    pub(crate) target: Target,
+    pub(crate) place: Place,
     pub(crate) published: Option<Published>,
 }
 
 impl<'a> Case<'a> {
-    pub(crate) fn new(label: impl Into<String>, scenario: &'a Scenario, target: Target) -> Self {
-        Self { label: label.into(), scenario, target, published: None }
+    pub(crate) fn new(label: impl Into<String>, scenario: &'a Scenario, place: Place) -> Self {
+        Self { label: label.into(), scenario, place, published: None }
     }
 }
 
@@ -29,13 +30,13 @@ impl<'a> Case<'a> {
 pub(crate) fn single<'a>(
     scenario: &Scenario,
     run: &'a Run,
-    target: Target,
+    place: Place,
     records: &[Record],
 ) -> Vec<Item<'a>> {
     let context = Context {
         why: scenario.why.clone(),
         runs: vec![run_context(
-            Case { label: String::new(), ..Case::new("", scenario, target) },
+            Case { label: String::new(), ..Case::new("", scenario, place) },
             "scenario.toml",
         )],
         phases: phases(),
@@ -78,15 +79,15 @@ pub(crate) fn several<'a>(
 /// The files of runs with several seeds: `summary.json` (an array), `repeat.json`, `runs.csv`,
 /// `scenario.toml` and `report.html`. `first` is the record of the first run in full.
 pub(crate) fn repeated<'a>(
-    scenario: &Scenario,
+    (scenario, place): (&Scenario, Place),
     repeat: &'a Repeat,
     summaries: Vec<Summary>,
     first: &Run,
     records: &[Record],
 ) -> Result<Vec<Item<'a>>, Failure> {
-    let case = Case::new(format!("seed {}", first.summary.seed), scenario, Target::Simulator);
+    let case = Case::new(format!("seed {}", first.summary.seed), scenario, place);
     let mut context = run_context(case, "scenario.toml");
-    context.commands = vec![format!("fairpace sim scenario.toml --repeat {}", repeat.seeds.len())];
+    context.commands = vec![format!("{} --repeat {}", place.command("scenario.toml"), repeat.seeds.len())];
     let context = Context {
         why: scenario.why.clone(),
         runs: vec![context],
@@ -107,13 +108,9 @@ pub(crate) fn repeated<'a>(
 }
 
 fn run_context(case: Case<'_>, file: &str) -> RunContext {
-    let command = match case.target {
-        Target::Simulator => "sim",
-        Target::Testbed => "testbed",
-    };
     RunContext {
         label: case.label,
-        commands: vec![format!("fairpace {command} {file}")],
+        commands: vec![case.place.command(file)],
         scenario_toml: case.scenario.to_toml(),
         published: case.published,
     }

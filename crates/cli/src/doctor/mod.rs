@@ -96,6 +96,7 @@ pub(crate) fn run(args: &DoctorArgs, global: Global, out: &mut Output) -> Result
     checks.extend(traffic::checks(&machine));
     checks.extend(path::checks(&machine, args.path));
     checks.push(testbed(&can_measure));
+    checks.push(virtual_time());
     if global.json {
         return out
             .json(&DoctorRecord {
@@ -120,6 +121,21 @@ fn testbed(machine: &Result<(), fairpace_testbed::Error>) -> Check {
         Ok(()) => topic.ok("network namespaces and TUN devices can be made"),
         Err(error) => {
             let remedy = miette::Diagnostic::help(error).map(|help| help.to_string());
+            topic.degraded(error.to_string(), remedy.unwrap_or_default())
+        }
+    }
+}
+
+/// The check of kernels in virtual time, which a server does not need either.
+fn virtual_time() -> Check {
+    let topic = Topic(
+        "virtual time",
+        "`--on virtual` runs real flows in a kernel whose time no load of this machine can disturb",
+    );
+    match fairpace_cli_core::virtual_time::available() {
+        Ok(found) => topic.ok(found),
+        Err(error) => {
+            let remedy = miette::Diagnostic::help(&error).map(|help| help.to_string());
             topic.degraded(error.to_string(), remedy.unwrap_or_default())
         }
     }

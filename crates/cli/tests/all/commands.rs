@@ -46,7 +46,7 @@ fn the_help_has_every_command_in_one_group_but_those_of_scripts() {
     listed.sort();
     let all = fairpace::Cli::command();
     let mut expected: Vec<String> = all.get_subcommands().map(|of| of.get_name().to_owned()).collect();
-    expected.retain(|name| !["list", "apply", "restore"].contains(&name.as_str()));
+    expected.retain(|name| !["list", "apply", "restore", "guest"].contains(&name.as_str()));
     expected.push("help".to_owned());
     expected.sort();
     assert_eq!(listed, expected);
@@ -222,9 +222,16 @@ fn doctor_explains_this_kernel() {
     let place = Place::new();
     let record: serde_json::Value = serde_json::from_str(&place.run(&["doctor", "--json"]).stdout).unwrap();
     assert!(record["checks"].as_array().is_some_and(|checks| checks.len() > 5), "{record}");
-    for what in
-        ["lockdown", "container", "SELinux", "sysctl.d", "queue of the device", "send buffer", "patches"]
-    {
+    for what in [
+        "lockdown",
+        "container",
+        "SELinux",
+        "sysctl.d",
+        "queue of the device",
+        "send buffer",
+        "patches",
+        "virtual time",
+    ] {
         assert!(record["checks"].as_array().expect("a list").iter().any(|c| c["what"] == what), "{what}");
     }
     let ended = place.run(&["doctor"]);

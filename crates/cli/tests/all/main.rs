@@ -16,3 +16,4 @@ mod results;
 mod support;
 mod traces;
 mod typed;
+mod virtual_time;

@@ -1,0 +1,95 @@
+//! Where a run takes place: in the simulator, on the running kernel, or in a kernel in virtual time.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use fairpace_scenario::Target;
+
+use crate::host;
+
+/// Where a run takes place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the simulator.
+    Simulator,
+    /// On the testbed, with the running kernel.
+    Kernel,
+    /// On the testbed, with a kernel in virtual time.
+    Virtual,
+}
+
+impl Place {
+    /// The target for which a scenario is checked.
+    #[must_use]
+    pub const fn target(self) -> Target {
+        match self {
+            Self::Simulator => Target::Simulator,
+            Self::Kernel | Self::Virtual => Target::Testbed,
+        }
+    }
+
+    /// Text for the place of a run.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Virtual => "on a kernel in virtual time",
+            Self::Simulator | Self::Kernel => host::description(self.target()),
+        }
+    }
+
+    /// The command that runs a scenario file here.
+    #[must_use]
+    pub fn command(self, file: &str) -> String {
+        match self {
+            Self::Simulator => format!("fairpace sim {file}"),
+            Self::Kernel => format!("fairpace testbed {file}"),
+            Self::Virtual => format!("fairpace sim {file} --on virtual"),
+        }
+    }
+}
+
+impl From<Target> for Place {
+    fn from(target: Target) -> Self {
+        match target {
+            Target::Simulator => Self::Simulator,
+            Target::Testbed => Self::Kernel,
+        }
+    }
+}
+
+/// Names of a kernel in virtual time: of any kind, and of the only kind that there is yet.
+const VIRTUAL: [(&str, &str); 2] =
+    [("virtual", "A kernel in virtual time"), ("virtual:qemu", "The same, and in QEMU")];
+
+/// Parses where to run.
+#[must_use]
+pub fn parse_place() -> impl TypedValueParser<Value = Place> {
+    let [simulator, testbed] = [Target::Simulator, Target::Testbed].map(|t| PossibleValue::new(t.name()));
+    let known = [simulator.help("The simulator"), testbed.help("The running kernel, on the testbed")];
+    let in_virtual_time = VIRTUAL.map(|(name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(known.into_iter().chain(in_virtual_time)).map(|name| match name.as_str() {
+        "sim" => Place::Simulator,
+        "kernel" => Place::Kernel,
+        _ => Place::Virtual,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_of_each_target_is_parsed_by_the_name_of_the_target() {
+        let command =
+            clap::Command::new("x").arg(clap::Arg::new("on").long("on").value_parser(parse_place()));
+        let parsed = |name: &str| {
+            let found = command.clone().try_get_matches_from(["x", "--on", name]).expect("it is a place");
+            *found.get_one::<Place>("on").expect("it is there")
+        };
+        for target in [Target::Simulator, Target::Testbed] {
+            let place = parsed(target.name());
+            assert_eq!((place, place.target()), (Place::from(target), target));
+        }
+        for (name, _) in VIRTUAL {
+            assert_eq!(parsed(name), Place::Virtual);
+        }
+    }
+}

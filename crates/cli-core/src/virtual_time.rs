@@ -1,0 +1,131 @@
+//! Runs in virtual time: the host boots a kernel in which this program is the first process, and that process
+//! runs the testbed.
+
+use std::path::Path;
+
+use fairpace_results::{Monitor, Run};
+use fairpace_scenario::{Cc, Scenario, Target};
+use fairpace_virtual::{Booted, Job, Machine, Refusal, guest};
+
+use crate::failure::{Exit, Failure};
+use crate::host::COMMIT;
+use crate::output::note;
+use crate::signals::Signals;
+
+/// The program that runs now, also if its file has been replaced.
+const THIS: &str = "/proc/self/exe";
+
+/// A kernel in virtual time that has booted.
+pub struct VirtualKernel(Booted);
+
+impl VirtualKernel {
+    /// Boots the newest kernel of a series that was fetched, or the newest of all, for these scenarios.
+    ///
+    /// # Errors
+    /// Returns an error if a part is missing, if a scenario cannot run there, or if a signal arrived.
+    pub fn boot(
+        series: Option<&str>,
+        scenarios: &[Scenario],
+        signals: &Signals,
+        quiet: bool,
+    ) -> Result<Self, Failure> {
+        scenarios.iter().try_for_each(check)?;
+        let machine = Machine::find(Path::new(THIS), series)?;
+        if !quiet {
+            note(&format!("booting: {}", machine.description()));
+        }
+        let booted = machine.boot(&|| signals.received().is_some());
+        // an interrupted boot returns its own error
+        signals.received().map_or_else(|| Ok(Self(booted?)), |signal| Err(Failure::signal(signal)))
+    }
+
+    /// Runs a scenario. Several may run at a time, and none depends on another one.
+    ///
+    /// # Errors
+    /// Returns an error if the testbed refuses the scenario, or if the monitor stops the run.
+    pub fn run(&self, scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Failure> {
+        Ok(self.0.run(&Job::of(scenario), monitor)?)
+    }
+}
+
+/// Checks that a scenario has no header of the user.
+fn check(scenario: &Scenario) -> Result<(), Failure> {
+    let is_header = |cc: &Cc| matches!(cc, Cc::Ours(ours) if ours.algorithm().digest().is_some());
+    let Some(flow) = scenario.flows.iter().find(|flow| is_header(&flow.cc)) else { return Ok(()) };
+    let message = format!("flow `{}`: `{}` is a header, which the guest cannot compile", flow.name, flow.cc);
+    Err(Failure::new(Exit::Unsupported, message, "run it in the simulator, or with --on kernel"))
+}
+
+/// What `--on virtual` needs: a line that says what there is.
+///
+/// # Errors
+/// Returns an error that says what is missing, and how to install it.
+pub fn available() -> Result<String, fairpace_virtual::Error> {
+    fairpace_virtual::available()
+}
+
+/// The first process of the guest: runs the scenario that the host gives to it. It does not return there.
+///
+/// # Errors
+/// Returns an error if this process is another one.
+pub fn serve() -> Result<(), Failure> {
+    guest::serve(perform).map_err(|Refusal { message, help, .. }| Failure::new(Exit::Usage, message, help))
+}
+
+/// Runs a scenario in the guest. The emulator does not wake early: it would read the clock all the time, and
+/// these instructions are what virtual time costs.
+fn perform(file: &Path, monitor: &mut dyn Monitor) -> Result<Run, Refusal> {
+    let refusal = |failure: Failure| Refusal {
+        code: failure.code(),
+        message: failure.to_string(),
+        help: failure.help().unwrap_or_default().to_owned(),
+    };
+    let scenario =
+        fairpace_scenario::load(file, &[], Target::Testbed).map_err(|error| refusal(error.into()))?;
+    let commit = COMMIT.to_owned();
+    let options = fairpace_testbed::Options { commit, wake_early: false, ..Default::default() };
+    fairpace_testbed::run(&scenario, monitor, &options).map_err(|error| refusal(error.into()))
+}
+
+impl From<fairpace_virtual::Error> for Failure {
+    fn from(error: fairpace_virtual::Error) -> Self {
+        use fairpace_virtual::Error as E;
+        let exit = match &error {
+            E::Guest(refusal) => return of_guest(refusal),
+            E::NoQemu { .. } | E::NoKernel { .. } | E::Processor => Exit::Unsupported,
+            E::Series { .. } => Exit::Usage,
+            E::Interrupted => Exit::Interrupted,
+            _ => Exit::Internal,
+        };
+        Self::of(exit, error)
+    }
+}
+
+/// The failure of a run in the guest. No load of the host can disturb it: where the guest was too late, its
+/// processor is too slow for the scenario.
+fn of_guest(refusal: &Refusal) -> Failure {
+    let Refusal { code, message, help } = refusal;
+    let (exit, help) = match Exit::of_code(*code) {
+        Some(Exit::Disturbed) => (
+            Exit::Unsupported,
+            "the emulated processor is too slow for it: lower the rate, or run it in the simulator",
+        ),
+        exit => (exit.unwrap_or(Exit::Internal), help.as_str()),
+    };
+    Failure::new(exit, message, help).of_part("in virtual time")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_the_guest_keeps_its_exit_code_reason_and_help() {
+        let refusal = |code| Refusal { code, message: "flow `a`: no".into(), help: "try b".into() };
+        let failure = of_guest(&refusal(2));
+        assert_eq!((failure.code(), failure.to_string()), (2, "in virtual time: flow `a`: no".to_owned()));
+        assert_eq!(failure.help(), Some("try b"));
+        let late = of_guest(&refusal(4));
+        assert!(!late.is_disturbance() && late.code() == 3, "{late}");
+    }
+}

@@ -1,0 +1,204 @@
+//! Runs on a kernel in virtual time, as users start them. A boot takes ten seconds of processor time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fairpace_test_support::skip;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{Ended, Place};
+
+/// Time for which a test waits for a process that starts or ends.
+const SOON: Duration = Duration::from_secs(300);
+
+/// A command that finds the kernels of the user's cache, where other tests have none.
+fn command(place: &Place, arguments: &[&str]) -> Command {
+    let mut command = place.command(arguments);
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cache")));
+    command.env("XDG_CACHE_HOME", cache.unwrap_or_default());
+    command
+}
+
+fn run(place: &Place, arguments: &[&str]) -> Ended {
+    command(place, arguments).output().unwrap().into()
+}
+
+/// Whether this machine has QEMU and a kernel; if not, the test is reported as skipped.
+fn can_boot() -> bool {
+    let doctor = run(&Place::new(), &["doctor", "--json"]).json();
+    let checks = doctor["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["what"] == "virtual time").unwrap();
+    let can = check["standing"] == "ok";
+    if !can {
+        skip(&format!("there is no kernel in virtual time: {}: {}", check["found"], check["remedy"]));
+    }
+    can
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_command_that_gets_it() {
+    let place = Place::with_scenario();
+    let virtually = ["sim", "small.toml", "--on", "virtual"];
+    let without_qemu: Ended = place.command(&virtually).env("PATH", "/nonexistent").output().unwrap().into();
+    without_qemu.fails(3, "apt-get install qemu-system-x86");
+    let has_qemu = Command::new("qemu-system-x86_64").arg("--version").output().is_ok();
+    if has_qemu {
+        place.run(&virtually).fails(3, "scripts/fetch-kernel.sh 6.12");
+        let of_series = [&virtually[..], &["--kernel", "6.1"]].concat();
+        place.run(&of_series).fails(3, "scripts/fetch-kernel.sh 6.1");
+        let wrong = [&virtually[..], &["--kernel", "six"]].concat();
+        place.run(&wrong).fails(2, "`six` is no series of kernels");
+    }
+    let doctor = place.command(&["doctor"]).env("PATH", "/nonexistent").output().unwrap();
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert!(said.contains("apt-get install qemu-system-x86"), "{said}");
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let place = Place::with_scenario();
+    place.run(&["sim", "small.toml", "--kernel", "6.12"]).fails(2, "add --on virtual");
+    place.run(&["sim", "small.toml", "--on", "kernel", "--repeat", "2"]).fails(2, "write --on virtual");
+    let traced = ["sim", "small.toml", "--on", "virtual", "--trace", "events", "--out", "out"];
+    place.run(&traced).fails(2, "record simulations");
+    place.run(&["guest"]).fails(2, "`guest` is the first process of a kernel in virtual time");
+}
+
+/// Keeps all processors busy while `work` runs.
+fn beside_load<T>(work: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let result = work();
+        done.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// The text of each file below a folder.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => all.extend(files(&path)),
+            false => drop(all.insert(path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    all
+}
+
+/// The kernel's own algorithms and one of ours, which is loaded as eBPF. A run does not depend on the runs
+/// beside it, so it is the same alone, beside others, and beside load.
+#[test]
+fn two_runs_have_the_same_bytes_beside_load_and_another_seed_has_others() {
+    if !can_boot() {
+        return;
+    }
+    let place = Place::new();
+    let compare = "compare --on virtual --rate 10mbit --buffer 100kB --rtt 20ms,40ms --duration 2s \
+                   --warmup 1s --stagger 200ms --json --quiet --out out --cc";
+    let compare = |of: &str, seed: &str| {
+        let arguments: Vec<&str> = compare.split(' ').chain([of, "--seed", seed]).collect();
+        let summaries = run(&place, &arguments).succeeds().json();
+        let summaries = summaries.as_array().unwrap().clone();
+        for summary in &summaries {
+            let on = summary["on"].as_str().unwrap();
+            assert!(on.starts_with("virtual: qemu ") && on.contains(", Linux 6."), "{on}");
+            let goodput: f64 = (0..2).map(|i| summary["flows"][i]["goodput_mbps"].as_f64().unwrap()).sum();
+            assert!((5.0..10.0).contains(&goodput), "{summary}");
+        }
+        (summaries, files(&place.path().join("out")))
+    };
+    let (_, first) = compare("kernel:bbr,kernel:cubic,bbr3", "1");
+    let (summaries, again) = beside_load(|| compare("kernel:bbr,kernel:cubic,bbr3", "1"));
+    assert_eq!(first.keys().collect::<Vec<_>>(), again.keys().collect::<Vec<_>>());
+    for (path, bytes) in &first {
+        assert!(bytes == &again[path], "{} differs", path.display());
+    }
+    let (other, _) = compare("kernel:bbr", "2");
+    assert_ne!(summaries[0]["flows"], other[0]["flows"], "the seed decides");
+}
+
+#[test]
+fn what_the_testbed_refuses_in_the_guest_reaches_the_user() {
+    if !can_boot() {
+        return;
+    }
+    let place = Place::with_scenario();
+    let sim = ["sim", "small.toml", "--on", "virtual:qemu", "--set", "flow.1.cc=kernel:moon", "--quiet"];
+    run(&place, &sim).fails(2, "this kernel has no congestion control named `moon`");
+}
+
+/// The process ids of the QEMU processes of a run: their files are descriptors of the program.
+fn emulators(of: &Child) -> Vec<i32> {
+    let mark = format!("/proc/{}/fd/", of.id());
+    let is_it = |pid: &i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.starts_with(b"qemu") && String::from_utf8_lossy(&line).contains(&mark)
+    };
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_it).collect()
+}
+
+/// A run that is booting, and its QEMU process.
+fn booting(place: &Place) -> (Child, i32) {
+    let mut command = command(place, &["sim", "small.toml", "--on", "virtual", "--out", "out"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let since = Instant::now();
+    loop {
+        assert!(since.elapsed() < SOON, "no QEMU starts");
+        if let [qemu] = emulators(&child)[..] {
+            return (child, qemu);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn ends_with_nothing_left(place: &Place, child: Child) -> Ended {
+    let mark = child.id();
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    let gone = |pid: u32| {
+        let lines = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+        let text = |path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+        !lines.map(text).any(|line| line.starts_with("qemu") && line.contains(&format!("/proc/{pid}/fd/")))
+    };
+    let since = Instant::now();
+    while !gone(mark) {
+        assert!(since.elapsed() < SOON, "QEMU is left behind");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(place.files(), ["small.toml"]);
+    ended
+}
+
+#[test]
+fn nothing_is_left_behind_by_ctrl_c_and_by_the_end_of_either_process() {
+    if !can_boot() {
+        return;
+    }
+    let place = Place::with_scenario();
+    let signal = |pid: i32, signal| kill(Pid::from_raw(pid), signal).unwrap();
+    let (child, _) = booting(&place);
+    signal(child.id().cast_signed(), Signal::SIGINT);
+    ends_with_nothing_left(&place, child).fails(130, "interrupted");
+    let (child, qemu) = booting(&place);
+    signal(qemu, Signal::SIGKILL);
+    ends_with_nothing_left(&place, child).fails(1, "QEMU ended while the guest was to boot");
+    let (mut child, _) = booting(&place);
+    child.kill().unwrap();
+    assert_eq!(ends_with_nothing_left(&place, child).code, -1);
+}
