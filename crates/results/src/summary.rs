@@ -12,8 +12,8 @@ use crate::{json, round};
 pub struct Summary {
     /// Version of the format: [`crate::SCHEMA`].
     pub schema: String,
-    /// Where the run was made: `sim`, `kernel`, or `virtual: ` and the versions and hashes of emulator, kernel and
-    /// image.
+    /// Where the run was made: `sim`, `kernel`, or `virtual: ` with the versions of emulator and kernel and
+    /// the hashes of kernel and image.
     pub on: String,
     /// Commit that built the program, with `+dirty` if the tree was changed; `unknown` outside a checkout.
     pub commit: String,
