@@ -156,7 +156,7 @@ fn emulators(of: &Child) -> Vec<i32> {
 
 /// A run that is booting, and its QEMU process.
 fn booting(place: &Place) -> (Child, i32) {
-    let mut command = command(place, &["sim", "small.toml", "--on", "virtual", "--out", "out"]);
+    let mut command = command(place, &["sim", "small.toml", "--on", "virtual"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let since = Instant::now();
     loop {
