@@ -19,7 +19,7 @@ impl Monitor {
     /// A connection, over which the first command has been sent: QEMU obeys no other one before it.
     pub(crate) fn connect(mut to: ChildStdin, from: ChildStdout) -> io::Result<Self> {
         let (sender, receiver) = channel();
-        // it ends when QEMU closes its output, or when nobody reads the answers any more
+        // it ends when QEMU closes its output, or when the monitor is dropped
         thread::Builder::new().name("qemu".to_owned()).spawn(move || {
             let lines = BufReader::new(from).lines().map_while(Result::ok);
             let answers = lines.filter_map(|line| answer(&line));

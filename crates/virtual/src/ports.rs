@@ -45,8 +45,8 @@ pub(crate) fn write(bytes: &[u8]) {
 /// Lets QEMU pause the machine, and returns after the host has continued it.
 ///
 /// The machine is idle when the watchdog pauses it. If an instruction paused it, QEMU's clock might jump to
-/// the next timer before QEMU notices, or might not, by the load of the host. So it happened in two boots of
-/// three; with the watchdog it cannot, because the jump to its own time is the last one.
+/// the next timer before QEMU notices, or might not, by the load of the host: boots differed by 2 ms. With
+/// the watchdog the jump to its own time is the last one.
 pub(crate) fn pause() {
     machine::write_byte(WATCHDOG_START, TWO_SECONDS);
     thread::sleep(IDLE);
