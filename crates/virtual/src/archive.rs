@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 
 /// First bytes of an entry.
 const MAGIC: &str = "070701";
-/// File types and permissions, as of stat(2).
+/// File type and permissions of a folder, as of stat(2).
 const FOLDER: u32 = 0o040_755;
+/// The same of a program.
 const PROGRAM: u32 = 0o100_755;
+/// The same of a character device.
 const DEVICE: u32 = 0o020_600;
 /// Name of the entry after which nothing follows.
 const END: &str = "TRAILER!!!";

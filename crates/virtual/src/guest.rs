@@ -10,13 +10,11 @@ use std::time::Duration;
 use fairpace_results::{Monitor, Run};
 use nix::mount::{MsFlags, mount};
 
-use crate::message::{Job, Line, Refusal};
-use crate::{image, ports, qemu};
+use crate::message::{JOB, Job, Line, MEMORY_BYTES, Refusal};
+use crate::{image, ports};
 
 /// The argument with which the program is the first process of a guest.
 pub const COMMAND: &str = "guest";
-/// Name of the file in which the host puts a job.
-pub(crate) const JOB: &str = "opt/fairpace/job";
 /// File systems: type and place.
 const FILE_SYSTEMS: [(&str, &str); 4] =
     [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")];
@@ -30,8 +28,9 @@ const PAGE_BYTES: u64 = 4096;
 const RESEED: libc::c_ulong = 0x5207;
 /// Lines of progress of a run, at most.
 const PROGRESS_LINES: f64 = 200.0;
-/// Exit code of a wrong command line, and of an unexpected failure.
+/// Exit code of a wrong command line.
 const USAGE: i32 = 2;
+/// Exit code of an unexpected failure.
 const INTERNAL: i32 = 1;
 
 /// Prepares the guest, performs the job of the host by `run`, which gets the scenario file, and writes its
@@ -92,7 +91,7 @@ fn set_up() -> Result<(), Refusal> {
         .map_err(|cause| unexpected("wait for random numbers", &cause))?;
     // The kernel's limits follow from its memory, and half of this one is for TCP: buffers must not hold a
     // flow back.
-    let pages = qemu::MEMORY_BYTES / 2 / PAGE_BYTES;
+    let pages = MEMORY_BYTES / 2 / PAGE_BYTES;
     fs::write("/proc/sys/net/ipv4/tcp_mem", format!("{pages} {pages} {pages}"))
         .map_err(|cause| unexpected("set the memory of TCP", &cause))
 }

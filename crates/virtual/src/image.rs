@@ -75,13 +75,17 @@ fn paths(text: &str) -> Vec<PathBuf> {
     text.lines().filter_map(path).collect()
 }
 
-/// Size of the header of an ELF file of 64 bits, the offsets of its fields, and the size of a program header
-/// (elf(5)).
+/// Bytes of the header of an ELF file of 64 bits (elf(5)).
 const ELF_HEADER: usize = 64;
+/// Place of `e_phoff` in it: where the program headers begin.
 const ELF_PROGRAM_HEADERS: usize = 32;
+/// Place of `e_shoff`: where the sections begin.
 const ELF_SECTIONS: usize = 40;
+/// Place of `e_phnum`: the number of program headers.
 const ELF_PROGRAM_HEADER_COUNT: usize = 56;
+/// Place of `e_shnum` and `e_shstrndx`: the number of sections, and the section with their names.
 const ELF_SECTION_COUNTS: usize = 60;
+/// Bytes of a program header.
 const ELF_PROGRAM_HEADER: usize = 56;
 
 /// The part of an ELF file that is loaded when it runs. What follows, such as debug information, may be ten

@@ -4,6 +4,12 @@ use fairpace_results::Run;
 use fairpace_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
+/// Name of the file in which the host puts a job.
+pub(crate) const JOB: &str = "opt/fairpace/job";
+/// Memory of the guest, bytes. The host gives it what it uses, about 300 MB. The kernel derives from it how
+/// many buffers TCP may have.
+pub(crate) const MEMORY_BYTES: u64 = 2 << 30;
+
 /// A run that the guest is to perform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {

@@ -10,17 +10,17 @@ use std::time::Duration;
 
 /// Port of the debug console; the default of QEMU.
 pub(crate) const CONSOLE: u16 = 0xe9;
-/// Ports of the watchdog (drivers/watchdog/ib700wdt.c of Linux): a write to the first one stops it, and a
-/// write to the second one starts it.
+/// Port of the watchdog (drivers/watchdog/ib700wdt.c of Linux) by which it stops.
 const WATCHDOG_STOP: u16 = 0x441;
+/// Its port by which it starts, with a number for its time.
 const WATCHDOG_START: u16 = 0x443;
 /// The time of the watchdog, by the table of its driver.
 const TWO_SECONDS: u8 = 14;
 /// Time for which the guest is idle so that the watchdog finds it idle: twice that of the watchdog.
 const IDLE: Duration = Duration::from_secs(4);
-/// Ports of the firmware configuration: the number of an item is written to the first one, and its bytes are
-/// read from the second one.
+/// Port of the firmware configuration to which the number of an item is written.
 const SELECT: u16 = 0x510;
+/// Its port from which the bytes of the item are read.
 const DATA: u16 = 0x511;
 /// The item that lists the files: their number, then an entry for each.
 const FOLDER: u16 = 0x19;

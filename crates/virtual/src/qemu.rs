@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::message::Line;
+use crate::message::{JOB, Line, MEMORY_BYTES};
 use crate::monitor::Monitor;
 use crate::{Error, Kernel, guest};
 
@@ -52,9 +52,6 @@ const MACHINE: [&str; 14] = [
     "-qmp",
     "stdio",
 ];
-/// Memory of the guest, bytes. The host gives it what it uses, about 150 MB. The kernel derives from it how
-/// many buffers TCP may have.
-pub(crate) const MEMORY_BYTES: u64 = 2 << 30;
 /// The processor: instructions that give random numbers would be a source that no seed reaches.
 const PROCESSOR: &str = "max,-rdrand,-rdseed";
 /// After cmpxchg16b, QEMU 7.2 has impossible flags now and then; the series after this one need it
@@ -154,7 +151,7 @@ impl Qemu {
         command.args(["-device", &format!("isa-debugcon,iobase={:#x},chardev=lines", crate::ports::CONSOLE)]);
         if let Some((saved, job)) = from {
             command.args(["-incoming", &format!("exec:cat {}", saved.path())]);
-            command.args(["-fw_cfg", &format!("name={},file={}", guest::JOB, job.path())]);
+            command.args(["-fw_cfg", &format!("name={},file={}", JOB, job.path())]);
         }
         let log = errors.0.try_clone().map_err(Error::host("start QEMU"))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
