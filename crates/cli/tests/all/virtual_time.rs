@@ -157,15 +157,17 @@ fn emulators(of: &Child) -> Vec<i32> {
 /// A run that is booting, and its QEMU process.
 fn booting(place: &Place) -> (Child, i32) {
     let mut command = command(place, &["sim", "small.toml", "--on", "virtual"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let since = Instant::now();
-    loop {
-        assert!(since.elapsed() < SOON, "no QEMU starts");
+    while since.elapsed() < SOON {
         if let [qemu] = emulators(&child)[..] {
             return (child, qemu);
         }
         thread::sleep(Duration::from_millis(20));
     }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    panic!("no QEMU starts");
 }
 
 fn ends_with_nothing_left(place: &Place, child: Child) -> Ended {
