@@ -83,7 +83,8 @@ fn perform(file: &Path, monitor: &mut dyn Monitor) -> Result<Run, Refusal> {
     let scenario =
         fairpace_scenario::load(file, &[], Target::Testbed).map_err(|error| refusal(error.into()))?;
     let commit = COMMIT.to_owned();
-    let options = fairpace_testbed::Options { commit, wake_early: false, ..Default::default() };
+    let options =
+        fairpace_testbed::Options { commit, wake_early: false, virtual_time: true, ..Default::default() };
     fairpace_testbed::run(&scenario, monitor, &options).map_err(|error| refusal(error.into()))
 }
 

@@ -92,11 +92,19 @@ pub struct Options {
     /// core. If false, half of the packets are some 20 us late and one in a thousand 0.6 ms, and the whole
     /// run takes about 60 % of a core: for several runs at a time.
     pub wake_early: bool,
+    /// True if the machine's time is virtual, and it runs nothing else: no other process can take the memory
+    /// of TCP. What socket buffers hold back is then a result, as on a path, and not a disturbance.
+    pub virtual_time: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { commit: "unknown".to_owned(), tun: PathBuf::from("/dev/net/tun"), wake_early: true }
+        Options {
+            commit: "unknown".to_owned(),
+            tun: PathBuf::from("/dev/net/tun"),
+            wake_early: true,
+            virtual_time: false,
+        }
     }
 }
 

@@ -84,7 +84,10 @@ pub fn observe<O: Observer + Send>(
     let controls = Controls::prepare(scenario)?;
     let endpoints = connect_endpoints(scenario, &controls)?;
     let rtts = scenario.flows.iter().flat_map(|f| f.rtt_at.iter().map(|(_, rtt)| *rtt).chain([f.rtt]));
-    let tolerance = Tolerance::for_rtt(rtts.min().unwrap_or_default());
+    let mut tolerance = Tolerance::for_rtt(rtts.min().unwrap_or_default());
+    if options.virtual_time {
+        tolerance.buffer_limited = 1.0;
+    }
     let plan = Plan {
         scenario,
         controls: &controls,

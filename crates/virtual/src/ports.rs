@@ -53,6 +53,11 @@ pub(crate) fn pause() {
     machine::write_byte(WATCHDOG_STOP, 0);
 }
 
+/// Executes instructions for ever.
+pub(crate) fn spin() -> ! {
+    machine::spin()
+}
+
 /// Reads a file of the firmware configuration; `None`: there is none of this name.
 pub(crate) fn file(name: &str) -> Option<Vec<u8>> {
     machine::write_word(SELECT, FOLDER);
@@ -95,6 +100,22 @@ mod machine {
         if unsafe { libc::iopl(ALL_PORTS) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
+    /// The longest block that QEMU translates as one has 511 instructions (CF_COUNT_MASK). It skips those
+    /// that do nothing, so that a second of them takes it a few milliseconds.
+    pub(super) fn spin() -> ! {
+        // SAFETY: the instructions touch nothing.
+        unsafe {
+            asm!(
+                "2:",
+                ".rept 500",
+                "nop",
+                ".endr",
+                "jmp 2b",
+                options(nomem, nostack, preserves_flags, noreturn)
+            )
+        }
+    }
+
     pub(super) fn write_byte(port: u16, value: u8) {
         // SAFETY: the instruction touches no memory. Without the right of `open` the process gets a signal.
         unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nomem, nostack, preserves_flags)) }
@@ -121,6 +142,12 @@ mod machine {
 
     pub(super) fn open() -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn spin() -> ! {
+        loop {
+            std::hint::spin_loop();
+        }
     }
 
     pub(super) fn write_byte(_: u16, _: u8) {}
