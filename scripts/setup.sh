@@ -29,6 +29,9 @@ have unshare || useful="$useful util-linux"
 # make bench-kernel changes the offloads of its devices
 [ "$all" = no ] || have ip || useful="$useful iproute2"
 [ "$all" = no ] || have ethtool || useful="$useful ethtool"
+# the kernel in virtual time runs in it, and its modules are compressed
+[ "$all" = no ] || have qemu-system-x86_64 || useful="$useful qemu-system-x86"
+[ "$all" = no ] || have xz || useful="$useful xz-utils"
 
 # the tests of the Python package run in a virtual environment, into which ensurepip puts pip
 [ "$all" = no ] || have python3 || useful="$useful python3"
