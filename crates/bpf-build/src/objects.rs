@@ -9,9 +9,8 @@ use crate::{BpfCompiler, Error, Object, Sources};
 /// The file that holds the digest of the sources.
 const DIGEST: &str = "SOURCES";
 
-/// Programs of the loader that are no algorithm: `bpf/NAME.bpf.c`. Their names are longer than an algorithm's
-/// can be.
-pub const TOOLS: [&str; 1] = ["socket_iterators"];
+/// Programs of the loader that are no algorithm of the list: `bpf/NAME.bpf.c`.
+pub const TOOLS: [&str; 2] = ["socket_iterators", "dctcp_echo"];
 
 /// Compiles every algorithm and preset of the list, in its order, and the [`TOOLS`].
 ///

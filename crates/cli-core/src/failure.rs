@@ -402,7 +402,7 @@ impl From<fairpace_testbed::Error> for Failure {
             error => error,
         };
         let exit = match &error {
-            E::NotPermitted { .. } | E::NoTun { .. } => Exit::Unsupported,
+            E::NotPermitted { .. } | E::NoTun { .. } | E::NoAccurateEcn => Exit::Unsupported,
             E::UnknownCongestionControl { .. } | E::TooFast { .. } | E::TooLarge { .. } | E::Network(_) => {
                 Exit::Usage
             }

@@ -5,10 +5,12 @@ use libbpf_rs::{AsRawLibbpf, MapType, ObjectBuilder, OpenMapMut, OpenObject};
 
 use crate::features::Interface;
 use crate::object::is_listed;
-use crate::{Error, Features, Object, btf, log};
+use crate::{Error, Features, Object, btf, log, object};
 
 /// The flag BPF_F_LINK of linux/bpf.h: the struct_ops registers through a link.
 const BPF_F_LINK: u32 = 1 << 13;
+/// The kernel's struct of a congestion control.
+const OPS: &str = "tcp_congestion_ops";
 
 /// Settings with which an object is loaded.
 pub(crate) struct Setup<'a> {
@@ -34,6 +36,28 @@ pub(crate) fn load(setup: &Setup<'_>, features: &Features) -> Result<libbpf_rs::
     result.map_err(|e| log::explain(e, &log, setup.name, listed, &features.release))
 }
 
+/// Opens an object of the loader that is a congestion control, names it and loads it.
+pub(crate) fn load_tool(
+    tool: &'static str,
+    name: &str,
+    features: &Features,
+) -> Result<libbpf_rs::Object, Error> {
+    let elf = object::tool(tool)?;
+    let (result, log) = log::with_log(|| {
+        let what = || format!("opening the object of {tool}");
+        let mut open = ObjectBuilder::default().open_memory(elf).map_err(Error::bpf(what()))?;
+        let types = Btf::from_raw("object", elf).and_then(|types| types.ok_or_else(|| lacks("BTF")));
+        let types = types.map_err(Error::bpf(what()))?;
+        for mut map in open.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+            let named =
+                adapt_link(&mut map, &features.interface).and_then(|()| set_name(&mut map, &types, name));
+            named.map_err(Error::bpf(what()))?;
+        }
+        open.load().map_err(Error::bpf(format!("loading {name} into the kernel")))
+    });
+    result.map_err(|e| log::explain(e, &log, name, true, &features.release))
+}
+
 /// Chooses between the shapes that hooks have in different kernels, and sets name and parameters.
 fn adapt(open: &mut OpenObject, setup: &Setup<'_>, kernel: &Interface) -> libbpf_rs::Result<()> {
     let types = Btf::from_raw("object", &setup.object.elf)?.ok_or_else(|| lacks("BTF"))?;
@@ -46,12 +70,10 @@ fn adapt(open: &mut OpenObject, setup: &Setup<'_>, kernel: &Interface) -> libbpf
     for mut map in open.maps_mut() {
         let map_name = map.name().to_string_lossy().into_owned();
         if map.map_type() == MapType::StructOps {
-            if !kernel.has_links {
-                let flags = map.map_flags() & !BPF_F_LINK;
-                map.set_map_flags(flags)?;
-            }
+            adapt_link(&mut map, kernel)?;
+            set_name(&mut map, &types, setup.name)?;
             let control = if kernel.control_has_flag { None } else { two_argument_control };
-            adapt_ops(&mut map, &types, setup.name, control, kernel.has_tx_start)?;
+            adapt_ops(&mut map, &types, control, kernel.has_tx_start)?;
         } else if map_name.ends_with(".config") {
             configure(&mut map, &types, setup, kernel)?;
         } else if map_name == "cc_replay_map" {
@@ -68,20 +90,31 @@ fn program(open: &mut OpenObject, name: &str) -> Option<ProgramAddress> {
     open.progs_mut().find(|p| p.name() == name).map(|p| p.as_libbpf_object().as_ptr() as ProgramAddress)
 }
 
+/// Registers without a link on a kernel that has none.
+fn adapt_link(map: &mut OpenMapMut<'_>, kernel: &Interface) -> libbpf_rs::Result<()> {
+    if kernel.has_links {
+        return Ok(());
+    }
+    let flags = map.map_flags() & !BPF_F_LINK;
+    map.set_map_flags(flags)
+}
+
+fn set_name(map: &mut OpenMapMut<'_>, types: &Btf<'_>, name: &str) -> libbpf_rs::Result<()> {
+    let mut field = [0; 16]; // TCP_CA_NAME_MAX
+    field[..name.len()].copy_from_slice(name.as_bytes()); // checked to be at most 15 bytes
+    let value = map.initial_value_mut().ok_or_else(|| lacks(OPS))?;
+    write_member(value, types, Member { of: OPS, name: "name" }, &field)
+}
+
 fn adapt_ops(
     map: &mut OpenMapMut<'_>,
     types: &Btf<'_>,
-    name: &str,
     control: Option<ProgramAddress>,
     has_tx_start: bool,
 ) -> libbpf_rs::Result<()> {
-    let ops = "tcp_congestion_ops";
-    let value = map.initial_value_mut().ok_or_else(|| lacks(ops))?;
+    let value = map.initial_value_mut().ok_or_else(|| lacks(OPS))?;
     let mut write =
-        |member: &str, bytes: &[u8]| write_member(value, types, Member { of: ops, name: member }, bytes);
-    let mut field = [0; 16]; // TCP_CA_NAME_MAX
-    field[..name.len()].copy_from_slice(name.as_bytes()); // checked to be at most 15 bytes
-    write("name", &field)?;
+        |member: &str, bytes: &[u8]| write_member(value, types, Member { of: OPS, name: member }, bytes);
     if let Some(address) = control {
         write("cong_control", &address.to_ne_bytes())?;
     }

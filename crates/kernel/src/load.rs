@@ -56,7 +56,7 @@ pub struct Loaded {
 
 /// The object that keeps an algorithm registered.
 #[derive(Debug)]
-enum Registration {
+pub(crate) enum Registration {
     /// A link: unregisters when its last descriptor and pin are gone, however the process ends.
     Link { link: Link },
     /// A map, before 6.4: registered until its element is deleted.
@@ -251,7 +251,12 @@ impl Loaded {
     }
 }
 
-fn register(object: &mut libbpf_rs::Object, name: &str, has_links: bool) -> Result<Registration, Error> {
+/// Registers the algorithm of a loaded object under this name.
+pub(crate) fn register(
+    object: &mut libbpf_rs::Object,
+    name: &str,
+    has_links: bool,
+) -> Result<Registration, Error> {
     let handle = map(object, name, |m| m.map_type() == MapType::StructOps)?;
     let mut link = attach(object, name)?;
     if !has_links {

@@ -139,9 +139,10 @@ pub(crate) fn faults(scenario: &Scenario, target: Target) -> Vec<Fault> {
 /// receiving host.
 fn one_host(flows: &[Flow]) -> Vec<Fault> {
     type Differs = fn(&Flow, &Flow) -> bool;
-    const SETTINGS: [(&str, &str, Differs); 4] = [
+    const SETTINGS: [(&str, &str, Differs); 5] = [
         ("tso", "sending", |a, b| a.sending.tso != b.sending.tso),
         ("sack", "sending", |a, b| a.sending.sack != b.sending.sack),
+        ("accecn_option", "sending", |a, b| a.sending.accecn_option != b.sending.accecn_option),
         ("syn_linear_timeouts", "sending", |a, b| {
             a.sending.syn_linear_timeouts != b.sending.syn_linear_timeouts
         }),

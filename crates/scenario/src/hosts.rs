@@ -194,12 +194,14 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
     Row::flow("ecn", Kind::Choice(Ecn::NAMES), field!(Sending, ecn),
         "ECN: not used; `classic` (RFC 3168: a mark is answered like a loss, once per round trip); with the \
          exact echo of marks of `dctcp` (RFC 8257); `accurate`, with a count of marks on every ACK (AccECN, \
-         RFC 9768); or `l4s`, the same with packets that are ECT(1) (RFC 9331).")
-        .optional().simulator_only_if(&["dctcp", "accurate", "l4s"]),
+         RFC 9768); or `l4s`, the same with packets that are ECT(1) (RFC 9331). On the testbed `accurate` and \
+         `l4s` need Linux 7.0, and `dctcp` makes ACKs ECN-capable.")
+        .optional(),
     Row::flow("accecn_option", BOOL, field!(Sending, accecn_option),
         "ACKs of `ecn = \"accurate\"` and `\"l4s\"` have the AccECN option, where it fits. Without, as where \
-         a middlebox strips it: only the three bits of the ACE field, which is ambiguous when ACKs are lost.")
-        .optional().related(&[Relation::Needs("ecn")]).simulator_only(),
+         a middlebox strips it: only the three bits of the ACE field, which is ambiguous when ACKs are lost. \
+         On the testbed all flows have one sending host, and so the same value.")
+        .optional().related(&[Relation::Needs("ecn")]),
     Row::flow("sack", BOOL, field!(Sending, sack),
         "Selective acknowledgments (RFC 2018). Without: NewReno (RFC 6582), without `rack` and `tlp`. On the \
          testbed all flows have one sending host, and so the same value.")

@@ -3,8 +3,8 @@
 use crate::telemetry::AlgorithmState;
 use crate::{Error, sockopt};
 use fairpace_cc::Params;
-use fairpace_kernel::{LoadOptions, Loaded, load};
-use fairpace_scenario::{Cc, Scenario};
+use fairpace_kernel::{DctcpEcho, LoadOptions, Loaded, load};
+use fairpace_scenario::{Cc, Ecn, Flow, Scenario};
 use std::os::fd::BorrowedFd;
 
 /// A flow's congestion control.
@@ -21,6 +21,8 @@ enum Control {
 pub(crate) struct Controls {
     of_flow: Vec<Control>,
     loaded: Vec<Loaded>,
+    /// For the receivers of flows with the ECN of DCTCP.
+    echo: Option<DctcpEcho>,
 }
 
 impl Controls {
@@ -48,7 +50,14 @@ impl Controls {
         }
         let loaded = settings.iter().map(|params| load(params, &LoadOptions::unique()));
         let loaded = loaded.collect::<Result<_, _>>()?;
-        Ok(Controls { of_flow, loaded })
+        let echoes = scenario.flows.iter().any(|flow| flow.sending.ecn == Ecn::Dctcp);
+        let echo = if echoes { Some(DctcpEcho::load()?) } else { None };
+        Ok(Controls { of_flow, loaded, echo })
+    }
+
+    /// The kernel's name of the congestion control of the flow's receiver; `None`: the kernel's default.
+    pub(crate) fn of_receiver(&self, flow: &Flow) -> Option<&str> {
+        self.echo.as_ref().filter(|_| flow.sending.ecn == Ecn::Dctcp).map(DctcpEcho::kernel_name)
     }
 
     /// The kernel's name of the flow's algorithm.

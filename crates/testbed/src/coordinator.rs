@@ -5,7 +5,7 @@ use crate::Error;
 use crate::clock::Clock;
 use crate::control::Controls;
 use crate::flows::{self, Senders};
-use crate::telemetry::{Limits, Sample};
+use crate::telemetry::{Delivered, Limits, Sample};
 use fairpace_netem::{Nanos, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor};
 use fairpace_scenario::{Flow, Scenario, ns};
@@ -46,6 +46,8 @@ struct Track {
     at_window_edges: [u64; 2],
     /// The limits at the last sample.
     limits: Limits,
+    /// The packets that were delivered until the last sample.
+    delivered: Delivered,
     /// Time when the flow began its handshake; `None`: it has not begun.
     started: Option<Nanos>,
     /// The largest cwnd of all samples.
@@ -63,6 +65,8 @@ pub(crate) struct FlowTelemetry {
     pub(crate) started: Option<Nanos>,
     /// The largest cwnd of all samples.
     pub(crate) largest_cwnd_pkts: u32,
+    /// The packets that were delivered until the last sample.
+    pub(crate) delivered: Delivered,
 }
 
 pub(crate) struct Coordinator<'a> {
@@ -135,6 +139,7 @@ impl<'a> Coordinator<'a> {
                 retransmits: to.saturating_sub(from),
                 started: track.started,
                 largest_cwnd_pkts: track.largest_cwnd_pkts,
+                delivered: track.delivered,
             }
         };
         let flows = self.tracks.into_iter().map(telemetry).collect();
@@ -198,6 +203,7 @@ impl<'a> Coordinator<'a> {
         let track = &mut self.tracks[flow];
         track.retransmits = sample.retransmits;
         track.limits = sample.limits;
+        track.delivered = sample.delivered;
         track.largest_cwnd_pkts = track.largest_cwnd_pkts.max(sample.cwnd_pkts as u32);
         Ok(sample)
     }

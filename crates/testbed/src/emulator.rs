@@ -19,7 +19,7 @@ use fairpace_netem::{
     Schedule, build,
 };
 use fairpace_results::observer::{ConnectionId, Observer};
-use fairpace_scenario::{Flow, Scenario, Sending};
+use fairpace_scenario::{Ecn, Flow, Scenario, Sending};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -94,6 +94,8 @@ pub(crate) struct Emulator<'a, O> {
     meters: Vec<FlowMeter>,
     /// The sequence space of each flow.
     sequences: Vec<SequenceSpace>,
+    /// The flows whose packets are ECT(1).
+    l4s: Vec<bool>,
     /// Payload of a full segment, bytes.
     mss_bytes: u64,
     recorder: Recorder,
@@ -131,6 +133,7 @@ impl<'a, O: Observer> Emulator<'a, O> {
             arrived: Vec::with_capacity(2 * BATCH),
             meters: vec![FlowMeter::new(schedule, scenario.flows.len()); scenario.flows.len()],
             sequences: vec![SequenceSpace::default(); scenario.flows.len()],
+            l4s: scenario.flows.iter().map(|flow| flow.sending.ecn == Ecn::L4s).collect(),
             mss_bytes: Sending::default().mss_bytes().into(), // the testbed has no other MTU
             recorder,
             poller: Poller::new(clock, fastest_bps, wake_early),
@@ -217,8 +220,16 @@ impl<'a, O: Observer> Emulator<'a, O> {
         }
         let payload = BufferHandle { read: now, hop, slot, length, content };
         let bytes = u32::from(length) + ETHERNET_HEADER_BYTES;
+        let ecn = match header.ecn {
+            // as the sending host would: Linux before 7.0 has no ECT(1)
+            EcnField::Ect0 if direction == Direction::Forward && self.l4s[flow as usize] => {
+                packet::set_ecn(self.pool.get(slot, length), EcnField::Ect1);
+                EcnField::Ect1
+            }
+            field => field,
+        };
         // a flow is one connection here, known by its port
-        self.arrived.push(Packet { flow, connection: 0, bytes, ecn: header.ecn, payload });
+        self.arrived.push(Packet { flow, connection: 0, bytes, ecn, payload });
     }
 
     /// Pushes the packets that have been read, each after the events due before it: times of elements must
@@ -344,7 +355,7 @@ impl<'a, O: Observer> Emulator<'a, O> {
         self.recorder.record(at, self.clock.now());
         let bytes = self.pool.get(load.slot, load.length);
         if ecn == EcnField::Ce {
-            packet::mark(bytes);
+            packet::set_ecn(bytes, ecn);
         }
         let written = device.tun.send(bytes);
         self.pool.put(load.slot);

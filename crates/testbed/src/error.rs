@@ -52,6 +52,17 @@ pub enum Error {
         available: String,
     },
 
+    /// The kernel does not have accurate ECN.
+    #[error("this kernel has no accurate ECN (RFC 9768)")]
+    #[diagnostic(
+        code(fairpace::testbed::no_accurate_ecn),
+        help(
+            "it needs Linux 7.0; `ecn = \"dctcp\"` and `\"classic\"` need no new kernel, and the simulator \
+             has every `ecn`"
+        )
+    )]
+    NoAccurateEcn,
+
     /// An algorithm of Fairpace could not be loaded into the kernel.
     #[error(transparent)]
     #[diagnostic(transparent)]

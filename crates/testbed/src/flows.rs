@@ -164,12 +164,17 @@ impl Senders {
         self.sockets[flow].as_fd()
     }
 
-    /// Begins the handshake, with or without a request for ECN. (The receiver accepts such requests by the
-    /// kernel's default.)
+    /// Begins the handshake, with or without a request for ECN. (The receiver accepts such requests: see
+    /// [`namespace::create`].)
     pub(crate) fn start(&self, flow: usize, ecn: Ecn) -> io::Result<()> {
         let fd = &self.sockets[flow];
         // the kernel reads this setting within connect(), when it makes the SYN
-        self.ecn.write_all_at(if ecn == Ecn::Off { b"0" } else { b"1" }, 0)?;
+        let request = match ecn {
+            Ecn::Off => b"0",
+            Ecn::Classic | Ecn::Dctcp => b"1",
+            Ecn::Accurate | Ecn::L4s => b"3",
+        };
+        self.ecn.write_all_at(request, 0)?;
         match socket::connect(fd.as_raw_fd(), &SockaddrIn::from(receiver())) {
             Ok(()) | Err(Errno::EINPROGRESS) => {}
             Err(errno) => return Err(errno.into()),
@@ -287,12 +292,14 @@ pub(crate) struct Received {
     /// Time when all bytes of a flow of finite size had arrived.
     pub(crate) completed: Option<Nanos>,
     left_bytes: Option<u64>,
+    /// The kernel's name of the receiver's congestion control; `None`: the kernel's default.
+    control: Option<OsString>,
 }
 
 impl Received {
     /// Returns a receiving side that has received nothing yet.
-    pub(crate) fn new(meter: FlowMeter, size_bytes: Option<u64>) -> Self {
-        Received { meter, completed: None, left_bytes: size_bytes }
+    pub(crate) fn new(meter: FlowMeter, size_bytes: Option<u64>, control: Option<&str>) -> Self {
+        Received { meter, completed: None, left_bytes: size_bytes, control: control.map(OsString::from) }
     }
 
     fn read(&mut self, now: Nanos, bytes: u64) {
@@ -322,7 +329,7 @@ pub(crate) fn receive(
     while !stop.load(Ordering::Relaxed) {
         for event in ready(&epoll, &mut events, Nanos::MAX).map_err(broken)? {
             if event.data() == LISTENER {
-                accept(listener, &epoll, &mut connections).map_err(broken)?;
+                accept(listener, &epoll, &mut connections, &flows).map_err(broken)?;
                 continue;
             }
             let flow = event.data() as usize;
@@ -339,7 +346,12 @@ pub(crate) fn receive(
 }
 
 /// Accepts waiting connections. The source port identifies the flow.
-fn accept(listener: &OwnedFd, epoll: &Epoll, connections: &mut [Option<OwnedFd>]) -> io::Result<()> {
+fn accept(
+    listener: &OwnedFd,
+    epoll: &Epoll,
+    connections: &mut [Option<OwnedFd>],
+    flows: &[Received],
+) -> io::Result<()> {
     loop {
         let raw =
             match socket::accept4(listener.as_raw_fd(), SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK) {
@@ -354,6 +366,9 @@ fn accept(listener: &OwnedFd, epoll: &Epoll, connections: &mut [Option<OwnedFd>]
         let Ok(peer) = socket::getpeername::<SockaddrIn>(raw) else { continue };
         let flow = peer.port().checked_sub(FIRST_PORT).map(usize::from);
         if let Some((flow, place)) = flow.and_then(|f| Some((f, connections.get_mut(f)?))) {
+            if let Some(control) = &flows[flow].control {
+                setsockopt(&fd, opt::TcpCongestion, control)?;
+            }
             epoll.add(&fd, EpollEvent::new(EpollFlags::EPOLLIN, flow as u64))?;
             *place = Some(fd);
         }

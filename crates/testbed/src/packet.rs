@@ -29,6 +29,8 @@ const ECN_AT: usize = 1;
 const ECN_BITS: u8 = 0b11;
 /// The codepoint CE: congestion experienced.
 const CE: u8 = 0b11;
+/// The codepoint ECT(0): ECN-capable, RFC 3168.
+const ECT_0: u8 = 0b10;
 /// The codepoint ECT(1): L4S, RFC 9331.
 const ECT_1: u8 = 0b01;
 /// Flags of TCP (RFC 9293, section 3.1).
@@ -37,12 +39,12 @@ const RST: u8 = 0x04;
 /// Offset of the IPv4 header checksum.
 const CHECKSUM_AT: usize = 10;
 
-/// Sets CE in an IPv4 packet and updates the checksum incrementally (RFC 1624, equation 3).
-pub(crate) fn mark(packet: &mut [u8]) {
+/// Sets the ECN field of an IPv4 packet and updates the checksum incrementally (RFC 1624, equation 3).
+pub(crate) fn set_ecn(packet: &mut [u8], field: EcnField) {
     let [first, second, .., high, low] = &mut packet[..CHECKSUM_AT + 2] else { return };
     let word = |high: u8, low: u8| u32::from(u16::from_be_bytes([high, low]));
     let before = word(*first, *second);
-    *second |= CE;
+    *second = *second & !ECN_BITS | codepoint(field);
     let sum = (!word(*high, *low) & 0xffff) + (!before & 0xffff) + word(*first, *second);
     let folded = (sum & 0xffff) + (sum >> 16);
     let folded = (folded & 0xffff) + (folded >> 16);
@@ -79,6 +81,15 @@ pub(crate) fn parse(packet: &[u8]) -> Option<Header> {
             _ => EcnField::Ect0,
         },
     })
+}
+
+fn codepoint(field: EcnField) -> u8 {
+    match field {
+        EcnField::NotEct => 0,
+        EcnField::Ect0 => ECT_0,
+        EcnField::Ect1 => ECT_1,
+        EcnField::Ce => CE,
+    }
 }
 
 #[cfg(test)]
@@ -153,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn marking_sets_ce_and_keeps_the_checksum_valid() {
+    fn a_new_ecn_field_keeps_the_checksum_valid() {
         // identification and codepoint vary, so that all carries of the sum occur
         for id in 0..=u16::MAX {
             let mut p = segment(10_000, 5001, 0);
@@ -163,8 +174,10 @@ mod tests {
             p[10..12].copy_from_slice(&sum.to_be_bytes());
             let field = if id % 2 == 0 { EcnField::Ect0 } else { EcnField::Ect1 };
             assert_eq!(parse(&p).map(|h| h.ecn), Some(field));
-            mark(&mut p);
-            assert_eq!((parse(&p).map(|h| h.ecn), checksum(&p)), (Some(EcnField::Ce), 0), "{id}");
+            for field in [EcnField::Ect1, EcnField::Ce] {
+                set_ecn(&mut p, field);
+                assert_eq!((parse(&p).map(|h| h.ecn), checksum(&p)), (Some(field), 0), "{id}");
+            }
         }
     }
 }

@@ -2,18 +2,19 @@
 
 use crate::clock::{Clock, cpu_of_thread};
 use crate::control::Controls;
-use crate::coordinator::{Coordinated, Coordinator};
+use crate::coordinator::{Coordinated, Coordinator, FlowTelemetry};
 use crate::cwnd;
 use crate::emulator::{Devices, Emulator, EmulatorRecord};
 use crate::flows::{self, Received, Senders};
 use crate::lateness::{FlowLateness, Lateness, Tolerance};
 use crate::namespace::{self, Device, Host, Side};
+use crate::telemetry::Delivered;
 use crate::{Disturbance, Error, Options, preflight};
 use fairpace_kernel::Features;
 use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule, build};
 use fairpace_results::observer::{NullObserver, Observer};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
-use fairpace_scenario::{Scenario, Sending, ns};
+use fairpace_scenario::{Ecn, Flow, Scenario, Sending, ns};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -123,7 +124,12 @@ fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoin
     let controlled: Vec<_> = flows.map(|(i, flow)| (flow, controls.kernel_name(i))).collect();
     // the same for all: a scenario whose flows differ is refused
     let all = |setting: fn(&Sending) -> bool| scenario.flows.iter().all(|flow| setting(&flow.sending));
-    let host = Host { tso: all(|sending| sending.tso), sack: all(|sending| sending.sack) };
+    let accurate = scenario.flows.iter().any(|flow| flow.sending.ecn.is_accurate());
+    let host = Host {
+        tso: all(|sending| sending.tso),
+        sack: all(|sending| sending.sack),
+        accurate_ecn: accurate.then(|| all(|sending| sending.accecn_option)),
+    };
     let (sender, sockets) = namespace::create(Side::Sender, host, || flows::open_senders(&controlled))?;
     let receiving = scenario.flows.first().map(|flow| flow.receiving.clone()).unwrap_or_default();
     let listen = || flows::open_listener(receiving.syn_ack_retries);
@@ -178,7 +184,10 @@ fn perform<O: Observer + Send>(
     let received = scenario
         .flows
         .iter()
-        .map(|flow| Received::new(FlowMeter::new(schedule, scenario.flows.len()), flow.traffic.total_bytes()))
+        .map(|flow| {
+            let meter = FlowMeter::new(schedule, scenario.flows.len());
+            Received::new(meter, flow.traffic.total_bytes(), controls.of_receiver(flow))
+        })
         .collect();
     let (stop, cpu_ns) = (&AtomicBool::new(false), &AtomicU64::new(0));
     let flow_broke = |(flow, cause): (usize, std::io::Error)| Error::Flow {
@@ -224,7 +233,8 @@ fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
 fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, cost: Cost) -> Run {
     let &Plan { scenario, schedule, .. } = plan;
     let Parts { emulated, received, telemetry, .. } = parts;
-    let notes = notes(&emulated, lateness);
+    let mut notes = notes(&emulated, lateness);
+    notes.extend(scenario.flows.iter().zip(&telemetry.flows).filter_map(marks_known));
     let measured = received.into_iter().zip(emulated.flows).zip(telemetry.flows);
     let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), telemetry))| {
         received.meter.finish(schedule.end);
@@ -255,6 +265,14 @@ fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, 
         notes,
     };
     fairpace_netem::record(scenario, &emulated.network, measured)
+}
+
+/// Returns what the sender of a flow with ECN knows of marks, which is what its algorithm sees.
+fn marks_known((flow, telemetry): (&Flow, &FlowTelemetry)) -> Option<String> {
+    let Delivered { pkts, marked_pkts } = telemetry.delivered;
+    (flow.sending.ecn != Ecn::Off).then(|| {
+        format!("flow `{}`: its sender knows of {marked_pkts} marks on {pkts} packets delivered", flow.name)
+    })
 }
 
 fn notes(emulated: &EmulatorRecord, lateness: Lateness) -> Vec<String> {

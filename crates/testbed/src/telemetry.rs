@@ -75,6 +75,15 @@ pub(crate) struct Sample {
     /// Number of segments retransmitted since the connection began.
     pub(crate) retransmits: u64,
     pub(crate) limits: Limits,
+    pub(crate) delivered: Delivered,
+}
+
+/// Packets that were delivered since the connection began, as its sender knows: what its algorithm sees.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Delivered {
+    pub(crate) pkts: u32,
+    /// Packets that were delivered with CE.
+    pub(crate) marked_pkts: u32,
 }
 
 /// Times in which a connection was held back since it began, as Linux measures them (RFC 4898 calls them
@@ -105,6 +114,7 @@ impl Sample {
             algorithm: AlgorithmState::UNKNOWN,
             retransmits,
             limits: Limits::default(),
+            delivered: Delivered::default(),
         }
     }
 
@@ -129,6 +139,7 @@ impl Sample {
                 busy_us: info.tcpi_busy_time,
                 buffers_us: info.tcpi_rwnd_limited + info.tcpi_sndbuf_limited,
             },
+            delivered: Delivered { pkts: info.tcpi_delivered, marked_pkts: info.tcpi_delivered_ce },
         })
     }
 

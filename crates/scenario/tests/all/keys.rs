@@ -291,6 +291,7 @@ fn the_testbed_refuses_every_key_that_only_the_simulator_has() {
     let one_host = [
         "flow.tso=false",
         "flow.sack=false",
+        "flow.1.accecn_option=true",
         "flow.2.pacing=true",
         "flow.syn_linear_timeouts=0",
         "flow.synack_retries=1",

@@ -2,7 +2,7 @@
 
 use crate::support::{GOOD, good, read};
 use fairpace_scenario::{
-    Arrivals, Flow, Limit, Queue, Red, RedRules, Scenario, Sizes, Target, Trace, Traffic, parse,
+    Arrivals, Ecn, Flow, Limit, Queue, Red, RedRules, Scenario, Sizes, Target, Trace, Traffic, parse,
 };
 
 /// A change of [`good`], the key that it is about, beginning of the message.
@@ -103,9 +103,10 @@ fn a_key_that_the_testbed_does_not_have_is_shown_at_its_place() {
     };
     let (key, message, line) = refused("flow.1.rack=false");
     assert_eq!((key.as_str(), message.as_str(), line), ("flow.rack", "the testbed does not have `rack`", 1));
-    assert_eq!(refused("flow.1.ecn=dctcp").1, "the testbed does not have `ecn = \"dctcp\"`");
-    let set = ["flow.1.rack=true".parse().unwrap(), "flow.1.ecn=classic".parse().unwrap()];
-    assert!(parse("test.toml", GOOD, &set, Target::Testbed).is_ok());
+    for ecn in ["classic", "dctcp", "accurate", "l4s"] {
+        let set = ["flow.1.rack=true".parse().unwrap(), format!("flow.1.ecn={ecn}").parse().unwrap()];
+        assert!(parse("test.toml", GOOD, &set, Target::Testbed).is_ok(), "{ecn}");
+    }
 }
 
 /// What the testbed refuses in two flows that are changed, the simulator in none.
@@ -122,9 +123,12 @@ fn refused_by_the_testbed(change: impl Fn(&mut [Flow])) -> Option<(String, Strin
 #[test]
 fn on_the_testbed_flows_share_what_belongs_to_a_host() {
     type Change = fn(&mut Flow);
-    let settings: [(&str, Change); 4] = [
+    let settings: [(&str, Change); 5] = [
         ("tso", |flow| flow.sending.tso = false),
         ("sack", |flow| flow.sending.sack = false),
+        ("accecn_option", |flow| {
+            (flow.sending.ecn, flow.sending.accecn_option) = (Ecn::Accurate, false);
+        }),
         ("syn_linear_timeouts", |flow| flow.sending.syn_linear_timeouts = 0),
         ("synack_retries", |flow| flow.receiving.syn_ack_retries = 1),
     ];

@@ -4,6 +4,7 @@ use crate::support::{flow, measure_or_skip, scenario};
 use fairpace_results::Run;
 use fairpace_scenario::{Codel, Ecn, Flow, FqCodel, Limit, Link, Queue, Writes};
 use fairpace_test_support::exclusive;
+use fairpace_testbed::Outcome;
 use std::time::Duration;
 
 /// TCP payload of a full packet over its length on the link.
@@ -93,6 +94,34 @@ fn a_flow_with_ecn_is_slowed_by_marks_and_another_by_losses() {
     assert_eq!(with.drops, 0, "{with:?}");
     assert!(with.queue_delay_p99_ms.unwrap() < 30.0 && with.utilization > 0.7, "{with:?}");
     assert!(without.queue_delay_p99_ms.unwrap() > 50.0, "nothing but a full buffer stops it: {without:?}");
+}
+
+/// The marks of all packets, as the run's note of the flow has them.
+fn known_marks(run: &Run) -> u64 {
+    let number = |note: &String| note.split("knows of ").nth(1)?.split(' ').next()?.parse().ok();
+    run.notes.iter().find_map(number).expect("a note of the flow's marks")
+}
+
+/// A flow over a link that marks from 30 packets on. Where the kernel has no accurate ECN, the run says so, and
+/// the test, too.
+#[test]
+fn with_an_exact_echo_a_sender_knows_of_every_mark() {
+    let _alone = exclusive();
+    for ecn in [Ecn::Dctcp, Ecn::Accurate, Ecn::L4s] {
+        let mut asking = flow("a", if ecn == Ecn::Dctcp { "dctcp" } else { "prague" }, 20);
+        if !crate::support::can_load() {
+            return;
+        }
+        asking.sending.ecn = ecn;
+        let mut s = scenario(20, 200_000, (0, 2), vec![asking]);
+        s.links[0].queue = Queue::Step(Limit::Packets(30));
+        let Some(Outcome { run, .. }) = measure_or_skip(&s) else { return };
+        let link = &run.summary.links[0];
+        let known = known_marks(&run);
+        // the marks of the last round trip are on their way
+        assert!(link.marks > 20 && link.drops == 0, "{link:?}");
+        assert!(known <= link.marks && known + 60 > link.marks, "{ecn:?}: {known} of {} marks", link.marks);
+    }
 }
 
 #[test]
