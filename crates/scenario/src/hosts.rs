@@ -183,10 +183,10 @@ pub(crate) const WINDOW_KEYS: &[Row<Receiving>] = &[
         "The receive window (rwnd): the sender never has more than this outstanding. Payload; whole packets \
          count, of 1448 bytes with an `mtu` of 1500.")
         .range(1448, 16_000_000_000).or("always large enough")
-        .related(&[Relation::Excludes("receive_buffer_max")]).simulator_only(),
+        .related(&[Relation::Excludes("receive_buffer_max")]),
     Row::flow("receive_buffer_max", SIZE, RECEIVE_BUFFER_MAX,
         "The receiver tunes the receive window, as Linux does: from 64 KiB up to this much payload.")
-        .range(1 << 16, 16_000_000_000).or("always large enough").simulator_only(),
+        .range(1 << 16, 16_000_000_000).or("always large enough"),
 ];
 
 #[rustfmt::skip]

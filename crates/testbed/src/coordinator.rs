@@ -8,7 +8,7 @@ use crate::flows::{self, Senders};
 use crate::telemetry::{Delivered, Limits, Sample};
 use fairpace_netem::{Nanos, SECOND, Schedule};
 use fairpace_results::{FlowSeries, Monitor};
-use fairpace_scenario::{Flow, Scenario, ns};
+use fairpace_scenario::{Flow, Scenario, Window, ns};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -127,11 +127,8 @@ impl<'a> Coordinator<'a> {
             self.latest = self.latest.max(self.clock.now().saturating_sub(at));
             self.execute(command)?;
         }
-        // the buffer of a flow that pauses is small on purpose, and a flow with an end may be over before
-        // its buffers have grown, as on any host
-        let is_endless = |flow: &Flow| flow.traffic.total_bytes().is_none() && !flows::pauses(flow);
-        let endless = self.tracks.iter().zip(&self.scenario.flows).filter(|(_, flow)| is_endless(flow));
-        let buffer_limited = endless.map(|(track, _)| track.limits.buffer_limited()).fold(0.0, f64::max);
+        let judged = self.tracks.iter().zip(&self.scenario.flows).filter(|(_, flow)| needs_buffers(flow));
+        let buffer_limited = judged.map(|(track, _)| track.limits.buffer_limited()).fold(0.0, f64::max);
         let telemetry = |track: Track| {
             let [from, to] = track.at_window_edges;
             FlowTelemetry {
@@ -211,6 +208,14 @@ impl<'a> Coordinator<'a> {
     fn broken(&self, flow: usize, cause: io::Error) -> Error {
         Error::Flow { flow: self.scenario.flows[flow].name.clone(), cause }
     }
+}
+
+/// Returns whether socket buffers must not hold the flow back. The buffer of a flow that pauses is small on
+/// purpose, and so may be a receive window; a flow with an end may be over before its buffers have grown, as
+/// on any host.
+fn needs_buffers(flow: &Flow) -> bool {
+    let is_endless = flow.traffic.total_bytes().is_none() && !flows::pauses(flow);
+    is_endless && flow.receiving.window == Window::Ample
 }
 
 /// Returns all commands of a run, in order. A flow does not start if it would start after the end, and does

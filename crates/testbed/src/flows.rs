@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::namespace::Side;
 use crate::{Error, namespace, poller, sockopt};
 use fairpace_netem::{FlowMeter, Nanos, SECOND};
-use fairpace_scenario::{Ecn, Flow, Receiving, Sending, Writes};
+use fairpace_scenario::{Ecn, Flow, Receiving, Sending, Window, Writes};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{
@@ -29,7 +29,7 @@ use std::time::Duration;
 pub(crate) const FIRST_PORT: u16 = 10_000;
 /// Most flows: the number of ports from [`FIRST_PORT`] on.
 pub(crate) const MAX_FLOWS: usize = u16::MAX as usize - FIRST_PORT as usize;
-/// The receiver's listening port.
+/// The receiver's first listening port; others follow, one for each constant receive window.
 const RECEIVER_PORT: u16 = 5001;
 /// Most bytes of a write or read: large enough to make system calls rare, small enough to serve the flows in
 /// turn.
@@ -41,8 +41,8 @@ static CHUNK: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 const UNSENT_BYTES: u32 = 16 << 10;
 /// Longest time until the threads notice a request to stop.
 const STOP_CHECK_MS: u8 = 50;
-/// The listening socket's identifier among the receiver's events.
-const LISTENER: u64 = u64::MAX;
+/// The identifier of the first listening socket among the receiver's events; others follow. Flows come before.
+const FIRST_LISTENER: u64 = 1 << 32;
 /// Most events per wait.
 const EVENTS: usize = 64;
 
@@ -119,40 +119,78 @@ fn unknown_control(flow: &str, name: &str) -> Error {
     }
 }
 
-/// Opens the listening socket, in the receiver's namespace, which retransmits a SYN-ACK up to
-/// `syn_ack_retries` times.
+/// The constant receive window of a flow; `None`: Linux tunes it.
+fn constant_window(flow: &Flow) -> Option<u64> {
+    match flow.receiving.window {
+        Window::Fixed(bytes) => Some(bytes),
+        Window::Ample | Window::Autotuned(_) => None,
+    }
+}
+
+/// Returns the constant receive windows of the flows, each once. Each has a listening socket: what it accepts
+/// has its receive buffer from the handshake on.
+fn windows(flows: &[Flow]) -> Vec<Option<u64>> {
+    let mut windows: Vec<_> = flows.iter().map(constant_window).collect();
+    windows.sort_unstable();
+    windows.dedup();
+    windows
+}
+
+/// Returns the port to which each flow connects.
+fn ports(flows: &[Flow]) -> Vec<u16> {
+    let windows = windows(flows);
+    let place = |flow| windows.binary_search(&constant_window(flow)).unwrap_or_default();
+    flows.iter().map(|flow| RECEIVER_PORT + place(flow) as u16).collect()
+}
+
+/// Opens the listening sockets, in the receiver's namespace.
 ///
 /// # Errors
 /// [`Error::Setup`].
-pub(crate) fn open_listener(syn_ack_retries: u32) -> Result<OwnedFd, Error> {
+pub(crate) fn open_listeners(flows: &[Flow]) -> Result<Vec<OwnedFd>, Error> {
     let usual = Receiving::default().syn_ack_retries;
-    namespace::set_ipv4("tcp_synack_retries", syn_ack_retries.into(), usual.into())?;
-    let listen = || {
+    // the same for all: a scenario whose flows differ is refused
+    let retries = flows.first().map_or(usual, |flow| flow.receiving.syn_ack_retries);
+    namespace::set_ipv4("tcp_synack_retries", retries.into(), usual.into())?;
+    let listen = |(place, window): (usize, Option<u64>)| {
         let fd = new_socket()?;
-        socket::bind(fd.as_raw_fd(), &SockaddrIn::from(receiver()))?;
+        if let Some(bytes) = window {
+            sockopt::set_receive_buffer(fd.as_fd(), bytes)?;
+        }
+        socket::bind(fd.as_raw_fd(), &SockaddrIn::from(receiver(RECEIVER_PORT + place as u16)))?;
         socket::listen(&fd, Backlog::MAXCONN)?;
-        Ok::<_, Errno>(fd)
+        Ok(fd)
     };
-    listen().map_err(|errno| Error::setup("open the receiver's socket")(errno.into()))
+    let sockets: io::Result<_> = windows(flows).into_iter().enumerate().map(listen).collect();
+    sockets.map_err(Error::setup("open the receiver's sockets"))
 }
 
-fn receiver() -> SocketAddrV4 {
-    SocketAddrV4::new(Side::Receiver.address(), RECEIVER_PORT)
+fn receiver(port: u16) -> SocketAddrV4 {
+    SocketAddrV4::new(Side::Receiver.address(), port)
 }
 
 /// All senders. The coordinator starts and stops them; [`Senders::write`] runs on another thread.
 pub(crate) struct Senders {
     sockets: Vec<OwnedFd>,
     ecn: File,
+    /// The port to which each flow connects.
+    ports: Vec<u16>,
     stopped: Vec<AtomicBool>,
     failed: Vec<AtomicBool>,
     epoll: Epoll,
 }
 
 impl Senders {
-    pub(crate) fn new(Sockets { fds: sockets, ecn }: Sockets) -> Result<Self, Error> {
+    pub(crate) fn new(Sockets { fds: sockets, ecn }: Sockets, flows: &[Flow]) -> Result<Self, Error> {
         let none = || sockets.iter().map(|_| AtomicBool::new(false)).collect();
-        Ok(Senders { stopped: none(), failed: none(), sockets, ecn, epoll: new_epoll()? })
+        Ok(Senders {
+            ports: ports(flows),
+            stopped: none(),
+            failed: none(),
+            sockets,
+            ecn,
+            epoll: new_epoll()?,
+        })
     }
 
     /// True if the flow's connection has failed: its SYNs or its data were not answered, or it was reset.
@@ -175,7 +213,7 @@ impl Senders {
             Ecn::Accurate | Ecn::L4s => b"3",
         };
         self.ecn.write_all_at(request, 0)?;
-        match socket::connect(fd.as_raw_fd(), &SockaddrIn::from(receiver())) {
+        match socket::connect(fd.as_raw_fd(), &SockaddrIn::from(receiver(self.ports[flow]))) {
             Ok(()) | Err(Errno::EINPROGRESS) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -294,12 +332,23 @@ pub(crate) struct Received {
     left_bytes: Option<u64>,
     /// The kernel's name of the receiver's congestion control; `None`: the kernel's default.
     control: Option<OsString>,
+    /// Largest receive window, bytes; `None`: it is not limited.
+    most_window_bytes: Option<u64>,
 }
 
 impl Received {
-    /// Returns a receiving side that has received nothing yet.
-    pub(crate) fn new(meter: FlowMeter, size_bytes: Option<u64>, control: Option<&str>) -> Self {
-        Received { meter, completed: None, left_bytes: size_bytes, control: control.map(OsString::from) }
+    /// Returns the receiving side of a flow that has received nothing yet.
+    pub(crate) fn new(meter: FlowMeter, flow: &Flow, control: Option<&str>) -> Self {
+        Received {
+            meter,
+            completed: None,
+            left_bytes: flow.traffic.total_bytes(),
+            control: control.map(OsString::from),
+            most_window_bytes: match flow.receiving.window {
+                Window::Ample => None,
+                Window::Fixed(bytes) | Window::Autotuned(bytes) => Some(bytes),
+            },
+        }
     }
 
     fn read(&mut self, now: Nanos, bytes: u64) {
@@ -315,7 +364,7 @@ impl Received {
 /// Accepts connections, reads and counts their data until `stop` is set. `flows` has one record per flow and
 /// is returned.
 pub(crate) fn receive(
-    listener: &OwnedFd,
+    listeners: &[OwnedFd],
     mut flows: Vec<Received>,
     clock: Clock,
     stop: &AtomicBool,
@@ -324,18 +373,26 @@ pub(crate) fn receive(
     let broken = |e: io::Error| Error::setup("receive")(e);
     let epoll = new_epoll()?;
     let mut connections: Vec<Option<OwnedFd>> = flows.iter().map(|_| None).collect();
-    epoll.add(listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER)).map_err(|e| broken(e.into()))?;
+    for (listener, place) in listeners.iter().zip(0..) {
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, FIRST_LISTENER + place);
+        epoll.add(listener, event).map_err(|e| broken(e.into()))?;
+    }
     let mut events = [EpollEvent::empty(); EVENTS];
     while !stop.load(Ordering::Relaxed) {
         for event in ready(&epoll, &mut events, Nanos::MAX).map_err(broken)? {
-            if event.data() == LISTENER {
-                accept(listener, &epoll, &mut connections, &flows).map_err(broken)?;
+            if let Some(place) = event.data().checked_sub(FIRST_LISTENER) {
+                accept(&listeners[place as usize], &epoll, &mut connections, &flows).map_err(broken)?;
                 continue;
             }
             let flow = event.data() as usize;
             let Some(Some(fd)) = connections.get(flow) else { continue };
             match sockopt::discard(fd.as_fd(), CHUNK_BYTES) {
-                Ok(bytes @ 1..) => flows[flow].read(clock.now(), bytes as u64),
+                Ok(bytes @ 1..) => {
+                    flows[flow].read(clock.now(), bytes as u64);
+                    if let Some(most) = flows[flow].most_window_bytes {
+                        sockopt::limit_window(fd.as_fd(), most).map_err(broken)?;
+                    }
+                }
                 Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
                 // The flow has ended: its sender was stopped or aborted.
                 Ok(0) | Err(_) => connections[flow] = None,

@@ -38,7 +38,7 @@ struct Endpoints {
     sender: Device,
     senders: Senders,
     receiver: Device,
-    listener: OwnedFd,
+    listeners: Vec<OwnedFd>,
 }
 
 /// The inputs of a run.
@@ -131,10 +131,9 @@ fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoin
         accurate_ecn: accurate.then(|| all(|sending| sending.accecn_option)),
     };
     let (sender, sockets) = namespace::create(Side::Sender, host, || flows::open_senders(&controlled))?;
-    let receiving = scenario.flows.first().map(|flow| flow.receiving.clone()).unwrap_or_default();
-    let listen = || flows::open_listener(receiving.syn_ack_retries);
-    let (receiver, listener) = namespace::create(Side::Receiver, host, listen)?;
-    Ok(Endpoints { sender, senders: Senders::new(sockets)?, receiver, listener })
+    let listen = || flows::open_listeners(&scenario.flows);
+    let (receiver, listeners) = namespace::create(Side::Receiver, host, listen)?;
+    Ok(Endpoints { sender, senders: Senders::new(sockets, &scenario.flows)?, receiver, listeners })
 }
 
 /// A guard that sets `stop` when dropped, unless disarmed: when a thread fails or panics, the others end too.
@@ -177,7 +176,7 @@ fn perform<O: Observer + Send>(
     observer: &mut O,
 ) -> Result<Parts, Error> {
     let &Plan { scenario, controls, schedule, tolerance, wake_early } = plan;
-    let Endpoints { sender, senders, receiver, listener } = endpoints;
+    let Endpoints { sender, senders, receiver, listeners } = endpoints;
     let clock = Clock::starting_in(LEAD_IN);
     let devices = Devices { sender, receiver };
     let emulator = Emulator::new(scenario, devices, clock, schedule, tolerance, wake_early, observer)?;
@@ -186,7 +185,7 @@ fn perform<O: Observer + Send>(
         .iter()
         .map(|flow| {
             let meter = FlowMeter::new(schedule, scenario.flows.len());
-            Received::new(meter, flow.traffic.total_bytes(), controls.of_receiver(flow))
+            Received::new(meter, flow, controls.of_receiver(flow))
         })
         .collect();
     let (stop, cpu_ns) = (&AtomicBool::new(false), &AtomicU64::new(0));
@@ -209,7 +208,7 @@ fn perform<O: Observer + Send>(
             .map_err(no_thread)?;
         let reader = thread("receivers")
             .spawn_scoped(scope, move || {
-                StopOnFailure::watch_thread(stop, cpu_ns, || flows::receive(listener, received, clock, stop))
+                StopOnFailure::watch_thread(stop, cpu_ns, || flows::receive(listeners, received, clock, stop))
             })
             .map_err(no_thread)?;
         let coordinator = Coordinator::new(scenario, controls, senders, clock, schedule);

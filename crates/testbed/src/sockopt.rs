@@ -81,6 +81,34 @@ pub(crate) fn limit_unsent(fd: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
+/// The largest receive window: a scale of 14 bits is the most (RFC 7323, section 2.3).
+const MOST_WINDOW_BYTES: u64 = 1 << 30;
+
+/// Returns a number of bytes of payload as the kernel takes it for a receive window.
+fn window(bytes: u64) -> libc::c_int {
+    libc::c_int::try_from(bytes.min(MOST_WINDOW_BYTES)).unwrap_or(libc::c_int::MAX)
+}
+
+/// Gives a socket that will listen, and what it accepts, a receive buffer that holds at least `bytes` of
+/// payload, and which Linux then does not tune: twice as much, of which Linux takes half for its overhead.
+pub(crate) fn set_receive_buffer(fd: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
+    // as root beyond net.core.rmem_max
+    set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, window(bytes.saturating_mul(2)))?;
+    set(fd, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window(bytes))
+}
+
+/// Limits the receive window of a connection to `bytes`. Linux sets its own limit when it has measured the
+/// memory of full packets, and when it enlarges the buffer (`tcp_measure_rcv_mss`, `tcp_rcvbuf_grow`).
+pub(crate) fn limit_window(fd: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
+    // SAFETY: every bit pattern is a number.
+    let (now, _) = unsafe { get::<libc::c_int>(fd, libc::TCP_WINDOW_CLAMP) }?;
+    if now > window(bytes) {
+        set(fd, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window(bytes))
+    } else {
+        Ok(())
+    }
+}
+
 /// Makes TCP pace the socket, at the rate that Linux computes from cwnd and RTT for algorithms that set no
 /// rate (`tcp_update_pacing_rate`). Any limit of the pacing rate has this effect (`SO_MAX_PACING_RATE`:
 /// without the fq queue discipline, `sk_pacing_status` becomes `SK_PACING_NEEDED`); this limit is above every

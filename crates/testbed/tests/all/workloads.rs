@@ -2,7 +2,7 @@
 
 use crate::support::{flow, measure_or_skip, scenario};
 use fairpace_results::Run;
-use fairpace_scenario::{Codel, Ecn, Flow, FqCodel, Limit, Link, Queue, Writes};
+use fairpace_scenario::{Codel, Ecn, Flow, FqCodel, Limit, Link, Queue, Window, Writes};
 use fairpace_test_support::exclusive;
 use fairpace_testbed::Outcome;
 use std::time::Duration;
@@ -94,6 +94,21 @@ fn a_flow_with_ecn_is_slowed_by_marks_and_another_by_losses() {
     assert_eq!(with.drops, 0, "{with:?}");
     assert!(with.queue_delay_p99_ms.unwrap() < 30.0 && with.utilization > 0.7, "{with:?}");
     assert!(without.queue_delay_p99_ms.unwrap() > 50.0, "nothing but a full buffer stops it: {without:?}");
+}
+
+/// 34 full packets are 49,232 bytes, and 69 are 99,912.
+#[test]
+fn a_receive_window_holds_a_flow_back_as_in_the_simulator() {
+    let _alone = exclusive();
+    for (window, pkts) in [(Window::Fixed(50_000), 34.0), (Window::Autotuned(100_000), 69.0)] {
+        let mut held = flow("a", "kernel:cubic", 20);
+        held.receiving.window = window;
+        let Some(outcome) = measure_or_skip(&scenario(100, 500_000, (1, 3), vec![held])) else { return };
+        // the last packets of a window pass the link one after the other
+        let mbps = pkts * 1448.0 * 8.0 / (20.0 + 1514.0 * 8.0 / 100e3) / 1e3;
+        let measured = outcome.run.summary.flows[0].goodput_mbps;
+        assert!((measured / mbps - 1.0).abs() < 0.04, "{measured} of {mbps} Mbit/s with {window:?}");
+    }
 }
 
 /// The marks of all packets, as the run's note of the flow has them.
