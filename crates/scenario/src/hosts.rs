@@ -238,7 +238,7 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
         "MTU of the flow's path, bytes: 1280 to 1420 in tunnels, 9000 in data centres. A full packet has 52 \
          bytes less of payload, and 14 more on the wire. Buffers and token buckets on its route must hold \
          one. Queue disciplines take 1514 bytes for a full packet, whatever the MTU of flows is.")
-        .range(576, 9_000).optional().simulator_only(),
+        .range(576, 9_000).optional(),
     Row::flow("rto_min", TIME, field!(Sending, rto_min),
         "The retransmission timeout is at least this longer than the smoothed RTT (Linux: `tcp_rto_min_us`). \
          A tail loss probe of a lone packet, whose ACK may be delayed, follows after this and two RTTs.")

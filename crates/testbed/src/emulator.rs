@@ -6,20 +6,20 @@
 
 use crate::Error;
 use crate::clock::Clock;
-use crate::flows::FIRST_PORT;
+use crate::flows::{self, FIRST_PORT};
 use crate::lateness::{Recorder, Tolerance};
 use crate::namespace::Device;
 use crate::observed;
 use crate::packet::{self, ETHERNET_HEADER_BYTES};
 use crate::poller::{self, Poller};
-use crate::pool::{MTU, Pool};
+use crate::pool::Pool;
 use crate::sequence::SequenceSpace;
 use fairpace_netem::{
     Content, Direction, EcnField, Element, Fate, FlowMeter, Hop, Nanos, Network, Packet, Payload, Pushed,
     Schedule, build,
 };
 use fairpace_results::observer::{ConnectionId, Observer};
-use fairpace_scenario::{Ecn, Flow, Scenario, Sending};
+use fairpace_scenario::{Ecn, Flow, Scenario};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -96,8 +96,8 @@ pub(crate) struct Emulator<'a, O> {
     sequences: Vec<SequenceSpace>,
     /// The flows whose packets are ECT(1).
     l4s: Vec<bool>,
-    /// Payload of a full segment, bytes.
-    mss_bytes: u64,
+    /// Payload of a full segment of each flow, bytes.
+    mss_bytes: Vec<u64>,
     recorder: Recorder,
     poller: Poller,
     data_packets: u64,
@@ -127,14 +127,14 @@ impl<'a, O: Observer> Emulator<'a, O> {
             observer,
             clock,
             end: schedule.end,
-            pool: Pool::new(pool_packets(scenario)?),
+            pool: Pool::new(pool_packets(scenario)?, usize::from(flows::largest_mtu(&scenario.flows))),
             network: network.with_own_paths(),
             due: Nanos::MAX,
             arrived: Vec::with_capacity(2 * BATCH),
             meters: vec![FlowMeter::new(schedule, scenario.flows.len()); scenario.flows.len()],
             sequences: vec![SequenceSpace::default(); scenario.flows.len()],
             l4s: scenario.flows.iter().map(|flow| flow.sending.ecn == Ecn::L4s).collect(),
-            mss_bytes: Sending::default().mss_bytes().into(), // the testbed has no other MTU
+            mss_bytes: scenario.flows.iter().map(|flow| flow.sending.mss_bytes().into()).collect(),
             recorder,
             poller: Poller::new(clock, fastest_bps, wake_early),
             data_packets: 0,
@@ -315,7 +315,7 @@ impl<'a, O: Observer> Emulator<'a, O> {
     }
 
     fn observe_sent(&mut self, now: Nanos, flow: u32, header: &packet::Header, content: Content) {
-        if let Some(content) = observed::sent(header, content, self.mss_bytes) {
+        if let Some(content) = observed::sent(header, content, self.mss_bytes[flow as usize]) {
             self.observer.sent(now, ConnectionId { flow, index: 0 }, &content);
         }
     }
@@ -323,7 +323,7 @@ impl<'a, O: Observer> Emulator<'a, O> {
     fn observe_ack(&mut self, at: Nanos, packet: Packet<BufferHandle>) {
         let bytes = self.pool.get(packet.payload.slot, packet.payload.length);
         let space = &self.sequences[packet.flow as usize];
-        if let Some(ack) = observed::ack(bytes, space, self.mss_bytes) {
+        if let Some(ack) = observed::ack(bytes, space, self.mss_bytes[packet.flow as usize]) {
             self.observer.ack(at, ConnectionId { flow: packet.flow, index: 0 }, &ack);
         }
     }
@@ -372,7 +372,7 @@ fn read(device: &Device, pool: &mut Pool) -> Result<Option<u16>, Error> {
         return Err(out_of_buffers());
     };
     match device.tun.recv(buffer) {
-        // A buffer is one MTU, so the length fits.
+        // A buffer is the MTU of the devices, so the length fits.
         Ok(length) => Ok(Some(length as u16)),
         Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
         Err(e) => Err(Error::Emulator { what: format!("reading from a TUN device failed: {e}") }),
@@ -393,8 +393,9 @@ pub(crate) fn pool_packets(scenario: &Scenario) -> Result<u32, Error> {
         + scenario.links.iter().map(|l| l.line.jitter_shape.most(l.line.jitter).as_nanos()).sum::<u128>();
     let queues: u128 = scenario.links.iter().map(|l| u128::from(l.buffer.bytes())).sum();
     let bytes = 2 * (2 * queues + 4 * u128::from(rate_bps) / 8 * longest_ns / 1_000_000_000);
-    let packets = bytes / MTU as u128 + u128::from(SPARE_PACKETS);
-    let needed = packets * MTU as u128;
+    let smallest = scenario.flows.iter().map(|flow| flow.sending.mtu_bytes).min().unwrap_or(1).max(1);
+    let packets = bytes / u128::from(smallest) + u128::from(SPARE_PACKETS);
+    let needed = packets * u128::from(flows::largest_mtu(&scenario.flows));
     if needed > u128::from(MAX_POOL_BYTES) {
         return Err(Error::TooLarge {
             what: format!(

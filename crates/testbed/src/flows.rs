@@ -39,6 +39,8 @@ static CHUNK: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 /// Most unsent data in the socket of an application that pauses, and most bytes of its writes. Such an
 /// application withdraws data that it has not written, but not data that the socket holds.
 const UNSENT_BYTES: u32 = 16 << 10;
+/// Headers of IPv4 and TCP within an MTU, without TCP options: what the MSS excludes (RFC 6691).
+const MSS_HEADERS_BYTES: u32 = 20 + 20;
 /// Longest time until the threads notice a request to stop.
 const STOP_CHECK_MS: u8 = 50;
 /// The identifier of the first listening socket among the receiver's events; others follow. Flows come before.
@@ -80,6 +82,7 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
     let linear =
         flows.first().map_or(usual.syn_linear_timeouts, |(flow, _)| flow.sending.syn_linear_timeouts);
     namespace::set_ipv4("tcp_syn_linear_timeouts", linear.into(), usual.syn_linear_timeouts.into())?;
+    let largest = flows.iter().map(|(flow, _)| mtu(flow)).max().unwrap_or_default();
     let open = |(i, (flow, control)): (usize, &(&Flow, &str))| {
         // a socket takes it when it is made
         let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX).max(1);
@@ -90,6 +93,10 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
             Errno::ENOENT | Errno::EINVAL => unknown_control(&flow.name, control),
             _ => setup(errno.into()),
         })?;
+        if flow.sending.mtu_bytes < largest.into() {
+            let mss = flow.sending.mtu_bytes.saturating_sub(MSS_HEADERS_BYTES);
+            setsockopt(&fd, opt::TcpMaxSeg, &mss).map_err(|errno| setup(errno.into()))?;
+        }
         if pauses(flow) {
             sockopt::limit_unsent(fd.as_fd(), UNSENT_BYTES).map_err(setup)?;
         }
@@ -103,6 +110,15 @@ pub(crate) fn open_senders(flows: &[(&Flow, &str)]) -> Result<Sockets, Error> {
     let fds = flows.iter().enumerate().map(open).collect::<Result<_, Error>>()?;
     let ecn = File::options().write(true).open(ECN_SETTING).map_err(Error::setup("set net.ipv4.tcp_ecn"))?;
     Ok(Sockets { fds, ecn })
+}
+
+/// The largest MTU of the flows, which their devices have.
+pub(crate) fn largest_mtu(flows: &[Flow]) -> u16 {
+    flows.iter().map(mtu).max().unwrap_or_default()
+}
+
+fn mtu(flow: &Flow) -> u16 {
+    u16::try_from(flow.sending.mtu_bytes).unwrap_or(u16::MAX) // the range of the key ends below
 }
 
 /// Returns whether the application pauses, and withdraws data that it has not written.

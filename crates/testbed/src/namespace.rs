@@ -9,7 +9,6 @@
 //! To enter a namespace during a run: `nsenter --net=/proc/PID/fd/FD`, with the FD that
 //! `FAIRPACE_LOG=fairpace_testbed=debug` prints.
 
-use crate::pool::MTU;
 use crate::{Error, bursts};
 use std::fs::{self, File};
 use std::io;
@@ -72,6 +71,8 @@ const ACCEPT_ACCURATE_ECN: &str = "5";
 pub(crate) struct Host {
     /// True if the host sends bursts of packets; if false, each packet by itself.
     pub(crate) tso: bool,
+    /// MTU of the host's device, bytes: the largest of all flows.
+    pub(crate) mtu_bytes: u16,
     /// True if the host offers and uses selective acknowledgments.
     pub(crate) sack: bool,
     /// Accurate ECN (RFC 9768), which the host accepts then, and whether its packets have the AccECN option;
@@ -127,7 +128,7 @@ pub(crate) fn create<T: Send>(
     let set_up = || {
         enter_new()?;
         configure(Path::new("/proc/sys/net"), host)?;
-        let device = open_device(side)?;
+        let device = open_device(side, host.mtu_bytes)?;
         if !host.tso {
             // before any socket connects: a socket takes the limit of its route's device
             let forbidden = device.tun.if_index().and_then(bursts::forbid);
@@ -219,11 +220,11 @@ fn with_sizes(triple: &str, start: Option<u64>, maximum: u64) -> String {
     values.join(" ")
 }
 
-fn open_device(side: Side) -> Result<Device, Error> {
+fn open_device(side: Side, mtu_bytes: u16) -> Result<Device, Error> {
     let tun = DeviceBuilder::new()
         .name(side.device())
         .ipv4(side.address(), PREFIX_BITS, None)
-        .mtu(MTU as u16)
+        .mtu(mtu_bytes)
         .tx_queue_len(DEVICE_QUEUE_PACKETS)
         .build_sync()
         .and_then(|tun| tun.set_nonblocking(true).map(|()| tun))

@@ -1,25 +1,24 @@
 //! Packet buffers, all allocated before the run: the packet path passes indices.
 
-/// Largest IP packet on the testbed.
-pub(crate) const MTU: usize = 1500;
-
-/// A fixed number of buffers of one MTU each. The buffer that was freed last is used first, so memory is
+/// A fixed number of buffers of one MTU of the devices each. The buffer that was freed last is used first, so memory is
 /// touched only for as many packets as were ever in flight at once.
 pub(crate) struct Pool {
     bytes: Box<[u8]>,
+    mtu: usize,
     free: Vec<u32>,
 }
 
 impl Pool {
-    /// Returns a pool of `count` buffers.
-    pub(crate) fn new(count: u32) -> Self {
-        Pool { bytes: vec![0; count as usize * MTU].into_boxed_slice(), free: (0..count).rev().collect() }
+    /// Returns a pool of `count` buffers of `mtu` bytes each.
+    pub(crate) fn new(count: u32, mtu: usize) -> Self {
+        let bytes = vec![0; count as usize * mtu].into_boxed_slice();
+        Pool { bytes, mtu, free: (0..count).rev().collect() }
     }
 
     /// Returns the buffer that [`Pool::take`] would hand out; `None` when all are in use.
     pub(crate) fn peek(&mut self) -> Option<&mut [u8]> {
-        let at = *self.free.last()? as usize * MTU;
-        self.bytes.get_mut(at..at + MTU)
+        let at = *self.free.last()? as usize * self.mtu;
+        self.bytes.get_mut(at..at + self.mtu)
     }
 
     /// Takes the buffer that [`Pool::peek`] showed.
@@ -29,15 +28,15 @@ impl Pool {
 
     /// Returns the first `length` bytes of a taken buffer.
     pub(crate) fn get(&mut self, slot: u32, length: u16) -> &mut [u8] {
-        let at = slot as usize * MTU;
+        let at = slot as usize * self.mtu;
         &mut self.bytes[at..at + usize::from(length)]
     }
 
     /// Takes a buffer and copies another one into it; `None` when all are in use.
     pub(crate) fn copy(&mut self, slot: u32) -> Option<u32> {
         let new = self.take()?;
-        let at = slot as usize * MTU;
-        self.bytes.copy_within(at..at + MTU, new as usize * MTU);
+        let at = slot as usize * self.mtu;
+        self.bytes.copy_within(at..at + self.mtu, new as usize * self.mtu);
         Some(new)
     }
 
@@ -53,7 +52,7 @@ mod tests {
 
     #[test]
     fn an_empty_pool_returns_none_and_a_freed_buffer_is_used_next() {
-        let mut pool = Pool::new(2);
+        let mut pool = Pool::new(2, 1500);
         pool.peek().unwrap()[0] = 7;
         let a = pool.take().unwrap();
         pool.peek().unwrap()[0] = 8;

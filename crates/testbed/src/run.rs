@@ -126,6 +126,7 @@ fn connect_endpoints(scenario: &Scenario, controls: &Controls) -> Result<Endpoin
     let all = |setting: fn(&Sending) -> bool| scenario.flows.iter().all(|flow| setting(&flow.sending));
     let accurate = scenario.flows.iter().any(|flow| flow.sending.ecn.is_accurate());
     let host = Host {
+        mtu_bytes: flows::largest_mtu(&scenario.flows),
         tso: all(|sending| sending.tso),
         sack: all(|sending| sending.sack),
         accurate_ecn: accurate.then(|| all(|sending| sending.accecn_option)),

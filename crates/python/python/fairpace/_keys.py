@@ -334,10 +334,10 @@ class Flow:
     :param drop: Packets that vanish between their host and the first link, each counted from 1 in the order of sending:
         ``data 9`` is the ninth full segment of new data, ``data 9-10`` are two, ``data 40 twice`` is also the first
         retransmission of this segment, be it a tail loss probe; ``ack 3`` is the receiver's third pure ACK, ``syn 2``
-        the second SYN, ``synack 1`` the first SYN-ACK. On the testbed ``data N`` is what begins in the N-th 1448 bytes
-        of the sequence space. Each flow of a ``count`` loses its own. What is never sent is named in the results
-        (json.md). Not with ``arrivals``. (list of packets: data, ack, syn or synack with a number; 0 to 1000 entries.)
-        Default: no packet.
+        the second SYN, ``synack 1`` the first SYN-ACK. On the testbed ``data N`` is what begins in the N-th full
+        segment of the sequence space, 1448 bytes with an ``mtu`` of 1500. Each flow of a ``count`` loses its own. What
+        is never sent is named in the results (json.md). Not with ``arrivals``. (list of packets: data, ack, syn or
+        synack with a number; 0 to 1000 entries.) Default: no packet.
     :param ecn: ECN: not used; ``classic`` (RFC 3168: a mark is answered like a loss, once per round trip); with the
         exact echo of marks of ``dctcp`` (RFC 8257); ``accurate``, with a count of marks on every ACK (AccECN, RFC
         9768); or ``l4s``, the same with packets that are ECT(1) (RFC 9331). On the testbed ``accurate`` and ``l4s`` need

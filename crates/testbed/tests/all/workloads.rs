@@ -96,6 +96,30 @@ fn a_flow_with_ecn_is_slowed_by_marks_and_another_by_losses() {
     assert!(without.queue_delay_p99_ms.unwrap() > 50.0, "nothing but a full buffer stops it: {without:?}");
 }
 
+/// A full packet has 52 bytes less of payload than its MTU and 14 more on the link.
+#[test]
+fn flows_of_different_mtus_send_full_packets_of_their_own() {
+    let _alone = exclusive();
+    let with_mtu = |name, mtu_bytes| {
+        let mut flow = flow(name, "kernel:cubic", 10);
+        flow.sending.mtu_bytes = mtu_bytes;
+        flow
+    };
+    let s = scenario(50, 200_000, (0, 3), vec![with_mtu("jumbo", 9000)]);
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    let payload_per_packet = |outcome: &Outcome| {
+        let summary = &outcome.run.summary;
+        let bits: f64 = summary.flows.iter().map(|flow| flow.goodput_mbps * 1e6 * 3.0).sum();
+        bits / 8.0 / summary.cost.data_packets as f64
+    };
+    let jumbo = payload_per_packet(&outcome);
+    assert!((8600.0..8949.0).contains(&jumbo), "{jumbo} bytes");
+    let s = scenario(50, 200_000, (0, 3), vec![with_mtu("tunnel", 1280), with_mtu("jumbo", 9000)]);
+    let Some(outcome) = measure_or_skip(&s) else { return };
+    let mixed = payload_per_packet(&outcome);
+    assert!((1228.0..8000.0).contains(&mixed), "{mixed} bytes");
+}
+
 /// 34 full packets are 49,232 bytes, and 69 are 99,912.
 #[test]
 fn a_receive_window_holds_a_flow_back_as_in_the_simulator() {
