@@ -170,7 +170,7 @@ pub(crate) const BARRIER_KEYS: &[Row<Flow>] = &[
          each follows `think` after the last of their responses of this round has arrived. A flow that has \
          stopped or failed is not waited for.")
         .range(1, 64).or("a flow waits for no other").example("\"read\"")
-        .related(&[Relation::Needs("response")]).simulator_only(),
+        .related(&[Relation::Needs("response")]),
 ];
 
 /// Keys of the RTT. The canonical form prints this key after `receive_buffer_max`. The order is part of the

@@ -102,13 +102,13 @@ pub(crate) const KEYS: &[Row<Traffic>] = &[
     Row::flow("write_every", TIME, WRITE_EVERY_KEY, "See `write_rate`.")
         .range(MS, DAY).optional().related(&[Relation::Needs("write_rate")]),
     Row::flow("response", SIZE, RESPONSE,
-        "The application answers requests with this much, one after the other; the first comes at the start.")
+        "The application answers requests with this much, one after the other; the first comes at the start. \
+         On the testbed a request is a packet with one byte of data; the simulator has no such packet.")
         .range(1, MOST_SIZE_BYTES).or("no requests").example("\"10kB\"")
-        .related(&[Relation::Excludes("size"), Relation::Excludes("on"), Relation::Excludes("write_rate")])
-        .simulator_only(),
+        .related(&[Relation::Excludes("size"), Relation::Excludes("on"), Relation::Excludes("write_rate")]),
     Row::flow("think", TIME, THINK,
         "From the arrival of a whole `response` to the next request, which then travels to the sender.")
-        .range(0, DAY).or("0s").related(&[Relation::Needs("response")]).simulator_only(),
+        .range(0, DAY).or("0s").related(&[Relation::Needs("response")]),
     Row::flow("writes", Kind::Steps(Dimension::Size), WRITES,
         "The application writes this much at these times after `start`, and no more: `0s 100kB, 50ms 20kB`. \
          What cannot be sent yet waits. The simulator sends whole packets; each write begins one. The \

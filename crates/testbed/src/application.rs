@@ -12,6 +12,14 @@ pub(crate) struct Application {
 
 const ENDLESS: u64 = u64::MAX;
 
+/// Returns the length of a response, if the flow's application answers requests.
+pub(crate) fn response_bytes(flow: &Flow) -> Option<u64> {
+    match flow.traffic.writes {
+        Writes::Responses { bytes, .. } => Some(bytes),
+        _ => None,
+    }
+}
+
 impl Application {
     /// Returns the application of a flow.
     pub(crate) fn new(flow: &Flow) -> Self {
@@ -22,7 +30,9 @@ impl Application {
             Writes::Scheduled(table) => Pattern::Scheduled(table.rows.clone()),
             Writes::Frames(media) => Pattern::Frames(Frames::new(*media)),
         };
-        Application { source: Source::new(pattern, flow.traffic.total_bytes(), ns(flow.start)), ready: 0 }
+        // of responses, the first
+        let size_bytes = response_bytes(flow).or(flow.traffic.total_bytes());
+        Application { source: Source::new(pattern, size_bytes, ns(flow.start)), ready: 0 }
     }
 
     /// Returns the number of bytes that the application offers to the socket at `now`.
@@ -35,6 +45,11 @@ impl Application {
             };
         }
         self.ready
+    }
+
+    /// Writes `bytes` beside what the application writes by itself.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        self.ready = self.ready.saturating_add(bytes);
     }
 
     /// Records that the socket took `bytes`.
@@ -72,6 +87,17 @@ mod tests {
         assert_eq!((application.ready(0), application.ready(SECOND)), (0, 1000));
         application.took(400);
         assert_eq!((application.ready(9 * SECOND), application.next()), (600, Nanos::MAX));
+    }
+
+    #[test]
+    fn a_response_follows_a_request() {
+        let mut application =
+            application(None, Writes::Responses { bytes: 500, think: Duration::from_secs(1) });
+        assert_eq!((application.ready(0), application.ready(SECOND)), (0, 500));
+        application.took(500);
+        assert_eq!((application.ready(9 * SECOND), application.next()), (0, Nanos::MAX));
+        application.write(500);
+        assert_eq!(application.ready(9 * SECOND), 500);
     }
 
     #[test]

@@ -48,8 +48,6 @@ struct Track {
     limits: Limits,
     /// The packets that were delivered until the last sample.
     delivered: Delivered,
-    /// Time when the flow began its handshake; `None`: it has not begun.
-    started: Option<Nanos>,
     /// The largest cwnd of all samples.
     largest_cwnd_pkts: u32,
 }
@@ -60,9 +58,6 @@ pub(crate) struct FlowTelemetry {
     pub(crate) series: FlowSeries,
     /// Number of segments retransmitted in the measurement window.
     pub(crate) retransmits: u64,
-    /// Time when the flow began its handshake, which is not before its start in the scenario; `None`: it did
-    /// not begin.
-    pub(crate) started: Option<Nanos>,
     /// The largest cwnd of all samples.
     pub(crate) largest_cwnd_pkts: u32,
     /// The packets that were delivered until the last sample.
@@ -134,7 +129,6 @@ impl<'a> Coordinator<'a> {
             FlowTelemetry {
                 series: track.series,
                 retransmits: to.saturating_sub(from),
-                started: track.started,
                 largest_cwnd_pkts: track.largest_cwnd_pkts,
                 delivered: track.delivered,
             }
@@ -162,9 +156,8 @@ impl<'a> Coordinator<'a> {
         let flows = 0..self.tracks.len();
         match command {
             Command::Start(flow) => {
-                self.tracks[flow].started = Some(self.clock.now());
                 self.senders
-                    .start(flow, self.scenario.flows[flow].sending.ecn)
+                    .start(flow, self.scenario.flows[flow].sending.ecn, self.clock.now())
                     .map_err(|e| self.broken(flow, e))?;
                 self.tracks[flow].state = State::Running;
             }

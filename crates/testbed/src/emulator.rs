@@ -315,7 +315,8 @@ impl<'a, O: Observer> Emulator<'a, O> {
     }
 
     fn observe_sent(&mut self, now: Nanos, flow: u32, header: &packet::Header, content: Content) {
-        if let Some(content) = observed::sent(header, content, self.mss_bytes[flow as usize]) {
+        let space = &self.sequences[flow as usize];
+        if let Some(content) = observed::sent(header, content, space, self.mss_bytes[flow as usize]) {
             self.observer.sent(now, ConnectionId { flow, index: 0 }, &content);
         }
     }

@@ -4,9 +4,10 @@
 //! One thread writes for all senders, another thread reads for all receivers. Flow `i` sends from port
 //! `FIRST_PORT + i`, by which the emulator and the receiver know it. A flow begins with its handshake.
 
-use crate::application::Application;
+use crate::application::{self, Application};
 use crate::clock::Clock;
 use crate::namespace::Side;
+use crate::requests::Requests;
 use crate::{Error, namespace, poller, sockopt};
 use fairpace_netem::{FlowMeter, Nanos, SECOND};
 use fairpace_scenario::{Ecn, Flow, Receiving, Sending, Window, Writes};
@@ -22,7 +23,7 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Source port of the first flow; the others follow.
@@ -36,6 +37,8 @@ const RECEIVER_PORT: u16 = 5001;
 const CHUNK_BYTES: usize = 256 << 10;
 /// The data that every sender writes.
 static CHUNK: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
+/// A request for a response.
+const REQUEST: &[u8] = &[0];
 /// Most unsent data in the socket of an application that pauses, and most bytes of its writes. Such an
 /// application withdraws data that it has not written, but not data that the socket holds.
 const UNSENT_BYTES: u32 = 16 << 10;
@@ -43,7 +46,8 @@ const UNSENT_BYTES: u32 = 16 << 10;
 const MSS_HEADERS_BYTES: u32 = 20 + 20;
 /// Longest time until the threads notice a request to stop.
 const STOP_CHECK_MS: u8 = 50;
-/// The identifier of the first listening socket among the receiver's events; others follow. Flows come before.
+/// The identifier of the first listening socket among the receiver's events; others follow. Flows have smaller
+/// ones.
 const FIRST_LISTENER: u64 = 1 << 32;
 /// Most events per wait.
 const EVENTS: usize = 64;
@@ -191,6 +195,8 @@ pub(crate) struct Senders {
     ecn: File,
     /// The port to which each flow connects.
     ports: Vec<u16>,
+    /// Time when the application began its last transfer; [`Nanos::MAX`]: none.
+    began: Vec<AtomicU64>,
     stopped: Vec<AtomicBool>,
     failed: Vec<AtomicBool>,
     epoll: Epoll,
@@ -198,9 +204,11 @@ pub(crate) struct Senders {
 
 impl Senders {
     pub(crate) fn new(Sockets { fds: sockets, ecn }: Sockets, flows: &[Flow]) -> Result<Self, Error> {
+        let began = sockets.iter().map(|_| AtomicU64::new(Nanos::MAX)).collect();
         let none = || sockets.iter().map(|_| AtomicBool::new(false)).collect();
         Ok(Senders {
             ports: ports(flows),
+            began,
             stopped: none(),
             failed: none(),
             sockets,
@@ -214,14 +222,25 @@ impl Senders {
         self.failed[flow].load(Ordering::SeqCst)
     }
 
+    /// True if the flow sends nothing any more: it was stopped, or its connection has failed.
+    fn is_over(&self, flow: usize) -> bool {
+        self.has_failed(flow) || self.stopped[flow].load(Ordering::SeqCst)
+    }
+
+    /// Time when the flow's application began its last transfer; [`Nanos::MAX`]: it has not begun one.
+    pub(crate) fn began(&self, flow: usize) -> Nanos {
+        self.began[flow].load(Ordering::SeqCst)
+    }
+
     pub(crate) fn socket(&self, flow: usize) -> BorrowedFd<'_> {
         self.sockets[flow].as_fd()
     }
 
     /// Begins the handshake, with or without a request for ECN. (The receiver accepts such requests: see
     /// [`namespace::create`].)
-    pub(crate) fn start(&self, flow: usize, ecn: Ecn) -> io::Result<()> {
+    pub(crate) fn start(&self, flow: usize, ecn: Ecn, now: Nanos) -> io::Result<()> {
         let fd = &self.sockets[flow];
+        self.began[flow].store(now, Ordering::SeqCst);
         // the kernel reads this setting within connect(), when it makes the SYN
         let request = match ecn {
             Ecn::Off => b"0",
@@ -271,9 +290,13 @@ impl Senders {
                     self.end(flow, errno).map_err(|e| (flow, e))?;
                     continue;
                 }
-                if let Some(until) = self.fill(flow, &mut writers[flow], clock).map_err(|e| (flow, e))? {
-                    self.listen(flow, EpollFlags::empty()).map_err(|e| (flow, e))?;
-                    idle.push((until, flow));
+                let writer = &mut writers[flow];
+                if event.events().contains(EpollFlags::EPOLLIN) {
+                    self.answer(flow, writer, clock).map_err(|e| (flow, e))?;
+                }
+                if let Some(until) = self.fill(flow, writer, clock).map_err(|e| (flow, e))? {
+                    self.listen(flow, writer.awaits).map_err(|e| (flow, e))?;
+                    idle.extend((until < Nanos::MAX).then_some((until, flow)));
                 }
             }
             let now = clock.now();
@@ -282,6 +305,23 @@ impl Senders {
             }
         }
         Ok(())
+    }
+
+    /// Reads requests and begins their responses.
+    fn answer(&self, flow: usize, writer: &mut Writer, clock: Clock) -> io::Result<()> {
+        match sockopt::discard(self.sockets[flow].as_fd(), CHUNK_BYTES) {
+            // a request is a byte, and the next one follows its response
+            Ok(1..) => {
+                self.began[flow].store(clock.now(), Ordering::SeqCst);
+                writer.application.write(writer.response_bytes);
+                self.listen(flow, writer.awaits | EpollFlags::EPOLLOUT)
+            }
+            Ok(0) => Ok(()),
+            Err(e) => match Errno::from_raw(e.raw_os_error().unwrap_or_default()) {
+                Errno::EAGAIN | Errno::EINTR => Ok(()),
+                errno => self.end(flow, errno),
+            },
+        }
     }
 
     /// Writes once. `Some`: the application offers no data before this time.
@@ -327,13 +367,20 @@ struct Writer {
     application: Application,
     /// Most bytes per write.
     most: usize,
+    /// Length of a response; 0: the application gets no requests.
+    response_bytes: u64,
+    /// What a writer waits for that has nothing to write: requests, or nothing.
+    awaits: EpollFlags,
 }
 
 impl Writer {
     fn new(flow: &Flow) -> Self {
+        let response = application::response_bytes(flow);
         Writer {
             application: Application::new(flow),
             most: if pauses(flow) { UNSENT_BYTES as usize } else { CHUNK_BYTES },
+            response_bytes: response.unwrap_or_default(),
+            awaits: if response.is_some() { EpollFlags::EPOLLIN } else { EpollFlags::empty() },
         }
     }
 }
@@ -343,9 +390,12 @@ impl Writer {
 pub(crate) struct Received {
     /// Meter of the goodput.
     pub(crate) meter: FlowMeter,
-    /// Time when all bytes of a flow of finite size had arrived.
-    pub(crate) completed: Option<Nanos>,
-    left_bytes: Option<u64>,
+    /// Transfers: when the sender began each, and when it had arrived; `None`: it has not.
+    pub(crate) transfers: Vec<(Nanos, Option<Nanos>)>,
+    /// Length of a transfer; `None`: the flow has no transfers.
+    transfer_bytes: Option<u64>,
+    /// The part of the current transfer that has not arrived.
+    left_bytes: u64,
     /// The kernel's name of the receiver's congestion control; `None`: the kernel's default.
     control: Option<OsString>,
     /// Largest receive window, bytes; `None`: it is not limited.
@@ -355,10 +405,12 @@ pub(crate) struct Received {
 impl Received {
     /// Returns the receiving side of a flow that has received nothing yet.
     pub(crate) fn new(meter: FlowMeter, flow: &Flow, control: Option<&str>) -> Self {
+        let transfer_bytes = application::response_bytes(flow).or(flow.traffic.total_bytes());
         Received {
             meter,
-            completed: None,
-            left_bytes: flow.traffic.total_bytes(),
+            transfers: Vec::new(),
+            transfer_bytes,
+            left_bytes: transfer_bytes.unwrap_or_default(),
             control: control.map(OsString::from),
             most_window_bytes: match flow.receiving.window {
                 Window::Ample => None,
@@ -367,21 +419,37 @@ impl Received {
         }
     }
 
-    fn read(&mut self, now: Nanos, bytes: u64) {
+    /// Records that data has arrived, of a transfer that began at `began`. Returns true if it completes the
+    /// transfer.
+    fn read(&mut self, now: Nanos, bytes: u64, began: Nanos) -> bool {
         self.meter.goodput(now, bytes);
-        let Some(left) = &mut self.left_bytes else { return };
-        *left = left.saturating_sub(bytes);
-        if *left == 0 && self.completed.is_none() {
-            self.completed = Some(now);
+        let Some(transfer_bytes) = self.transfer_bytes else { return false };
+        if self.left_bytes == 0 {
+            self.left_bytes = transfer_bytes;
+        }
+        self.left_bytes = self.left_bytes.saturating_sub(bytes);
+        if self.left_bytes == 0 {
+            self.transfers.push((began, Some(now)));
+        }
+        self.left_bytes == 0
+    }
+
+    /// Records a transfer that began at `began`, if it is not complete at the end of the run.
+    fn finish(&mut self, began: Nanos) {
+        let is_known = self.transfers.last().is_some_and(|(last, _)| *last == began);
+        if self.transfer_bytes.is_some() && began < Nanos::MAX && !is_known {
+            self.transfers.push((began, None));
         }
     }
 }
 
-/// Accepts connections, reads and counts their data until `stop` is set. `flows` has one record per flow and
-/// is returned.
+/// Accepts connections, reads and counts their data and sends requests, until `stop` is set. `flows` has one
+/// record per flow and is returned.
 pub(crate) fn receive(
     listeners: &[OwnedFd],
+    senders: &Senders,
     mut flows: Vec<Received>,
+    mut requests: Requests,
     clock: Clock,
     stop: &AtomicBool,
 ) -> Result<Vec<Received>, Error> {
@@ -395,7 +463,8 @@ pub(crate) fn receive(
     }
     let mut events = [EpollEvent::empty(); EVENTS];
     while !stop.load(Ordering::Relaxed) {
-        for event in ready(&epoll, &mut events, Nanos::MAX).map_err(broken)? {
+        let wait = requests.next().saturating_sub(clock.now());
+        for event in ready(&epoll, &mut events, wait).map_err(broken)? {
             if let Some(place) = event.data().checked_sub(FIRST_LISTENER) {
                 accept(&listeners[place as usize], &epoll, &mut connections, &flows).map_err(broken)?;
                 continue;
@@ -404,7 +473,10 @@ pub(crate) fn receive(
             let Some(Some(fd)) = connections.get(flow) else { continue };
             match sockopt::discard(fd.as_fd(), CHUNK_BYTES) {
                 Ok(bytes @ 1..) => {
-                    flows[flow].read(clock.now(), bytes as u64);
+                    let now = clock.now();
+                    if flows[flow].read(now, bytes as u64, senders.began(flow)) {
+                        requests.response_arrived(flow, now);
+                    }
                     if let Some(most) = flows[flow].most_window_bytes {
                         sockopt::limit_window(fd.as_fd(), most).map_err(broken)?;
                     }
@@ -414,6 +486,17 @@ pub(crate) fn receive(
                 Ok(0) | Err(_) => connections[flow] = None,
             }
         }
+        let now = clock.now();
+        requests.pass_barriers(now, |flow| senders.is_over(flow));
+        for flow in requests.take_due(now) {
+            if let Some(fd) = &connections[flow] {
+                // refused if the connection has just ended
+                let _ = socket::send(fd.as_raw_fd(), REQUEST, MsgFlags::MSG_NOSIGNAL);
+            }
+        }
+    }
+    for (flow, received) in flows.iter_mut().enumerate() {
+        received.finish(senders.began(flow));
     }
     Ok(flows)
 }

@@ -59,6 +59,7 @@ mod packet;
 mod poller;
 mod pool;
 mod preflight;
+mod requests;
 mod run;
 mod sequence;
 mod sockopt;

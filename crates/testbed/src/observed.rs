@@ -17,15 +17,18 @@ const TIMESTAMPS: u8 = 8;
 /// Length of a SACK block.
 const BLOCK_BYTES: usize = 8;
 
-/// Returns a packet of a sender; `None`: a reset.
+/// Returns a packet of a sender; `None`: a reset, or the ACK of a request.
 pub(crate) fn sent(
     header: &packet::Header,
     content: fairpace_netem::Content,
+    space: &SequenceSpace,
     mss_bytes: u64,
 ) -> Option<Content> {
     match content {
-        // receivers send no data, so there is only one ACK of the sender
-        fairpace_netem::Content::Other if !header.is_reset => Some(Content::HandshakeAck),
+        // requests follow the first data
+        fairpace_netem::Content::Other if !header.is_reset && !space.has_data() => {
+            Some(Content::HandshakeAck)
+        }
         fairpace_netem::Content::Syn => Some(Content::Syn),
         fairpace_netem::Content::Data { begin, .. } => {
             Some(Content::Data { seq: begin / mss_bytes, cwr: false, push: false })

@@ -1,5 +1,6 @@
 //! A run: both sides, the emulator between them, the flows, and the record.
 
+use crate::application::response_bytes;
 use crate::clock::{Clock, cpu_of_thread};
 use crate::control::Controls;
 use crate::coordinator::{Coordinated, Coordinator, FlowTelemetry};
@@ -8,10 +9,12 @@ use crate::emulator::{Devices, Emulator, EmulatorRecord};
 use crate::flows::{self, Received, Senders};
 use crate::lateness::{FlowLateness, Lateness, Tolerance};
 use crate::namespace::{self, Device, Host, Side};
+use crate::packet::ETHERNET_HEADER_BYTES;
+use crate::requests::Requests;
 use crate::telemetry::Delivered;
 use crate::{Disturbance, Error, Options, preflight};
 use fairpace_kernel::Features;
-use fairpace_netem::{FlowMeter, Measured, SECOND, Schedule, build};
+use fairpace_netem::{FlowMeter, Ideal, Measured, Nanos, SECOND, Schedule, Transfers, build};
 use fairpace_results::observer::{NullObserver, Observer};
 use fairpace_results::{Cost, FlowSeries, FlowSummary, Monitor, Run};
 use fairpace_scenario::{Ecn, Flow, Scenario, Sending, ns};
@@ -189,6 +192,7 @@ fn perform<O: Observer + Send>(
             Received::new(meter, flow, controls.of_receiver(flow))
         })
         .collect();
+    let requests = Requests::new(&scenario.flows);
     let (stop, cpu_ns) = (&AtomicBool::new(false), &AtomicU64::new(0));
     let flow_broke = |(flow, cause): (usize, std::io::Error)| Error::Flow {
         flow: scenario.flows[flow].name.clone(),
@@ -209,7 +213,9 @@ fn perform<O: Observer + Send>(
             .map_err(no_thread)?;
         let reader = thread("receivers")
             .spawn_scoped(scope, move || {
-                StopOnFailure::watch_thread(stop, cpu_ns, || flows::receive(listeners, received, clock, stop))
+                StopOnFailure::watch_thread(stop, cpu_ns, || {
+                    flows::receive(listeners, senders, received, requests, clock, stop)
+                })
             })
             .map_err(no_thread)?;
         let coordinator = Coordinator::new(scenario, controls, senders, clock, schedule);
@@ -235,17 +241,21 @@ fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, 
     let Parts { emulated, received, telemetry, .. } = parts;
     let mut notes = notes(&emulated, lateness);
     notes.extend(scenario.flows.iter().zip(&telemetry.flows).filter_map(marks_known));
-    let measured = received.into_iter().zip(emulated.flows).zip(telemetry.flows);
-    let flows = scenario.flows.iter().zip(measured).map(|(flow, ((mut received, mut path), telemetry))| {
+    let ideals = emulated.network.paths.iter().map(|path| path.ideal);
+    let measured = received.into_iter().zip(emulated.flows).zip(telemetry.flows).zip(ideals);
+    let flows = scenario.flows.iter().zip(measured);
+    let flows = flows.map(|(flow, (((mut received, mut path), telemetry), ideal))| {
         received.meter.finish(schedule.end);
         // lateness of the start is recorded as such, and no part of the flow's time
-        let started = telemetry.started.unwrap_or(ns(flow.start));
-        let completed = received.completed.map(|at| at.saturating_sub(started));
+        let transfers = transfers(flow, &received.transfers, ideal, schedule);
+        let has_transfers = flow.traffic.total_bytes().or(response_bytes(flow)).is_some();
+        let only_ns = flow.traffic.total_bytes().and(transfers.first_ns());
         let cc = flow.cc.to_string();
         let of = |meter: &FlowMeter| meter.summary(&flow.name, &cc, ns(flow.rtt), ns(flow.start));
         let summary = FlowSummary {
             set: flow.cc.named_settings(),
-            completion_s: completed.map(|ns| ns as f64 / SECOND as f64),
+            completion_s: only_ns.map(|ns| ns as f64 / SECOND as f64),
+            completions: has_transfers.then(|| transfers.summary()),
             goodput_mbps: of(&received.meter).goodput_mbps,
             retransmits: telemetry.retransmits,
             ..of(&path)
@@ -254,7 +264,8 @@ fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, 
         path.fill(&mut points);
         let rtt_ms = std::mem::take(&mut points.rtt_ms);
         received.meter.fill(&mut points);
-        (summary, FlowSeries { goodput_mbps: points.goodput_mbps, rtt_ms, ..telemetry.series })
+        let (goodput_mbps, completion_ms) = (points.goodput_mbps, transfers.percentiles_ms());
+        (summary, FlowSeries { goodput_mbps, rtt_ms, completion_ms, ..telemetry.series })
     });
     let measured = Measured {
         on: "kernel",
@@ -265,6 +276,27 @@ fn record(plan: &Plan<'_>, options: &Options, parts: Parts, lateness: Lateness, 
         notes,
     };
     fairpace_netem::record(scenario, &emulated.network, measured)
+}
+
+/// Returns the meter of a flow's transfers, of which the first begins with the handshake.
+fn transfers(
+    flow: &Flow,
+    measured: &[(Nanos, Option<Nanos>)],
+    ideal: Ideal,
+    schedule: Schedule,
+) -> Transfers {
+    let bytes = response_bytes(flow).or(flow.traffic.total_bytes()).unwrap_or_default();
+    let pkts = bytes.div_ceil(flow.sending.mss_bytes().into()).max(1);
+    let pkt_bytes = flow.sending.mtu_bytes + ETHERNET_HEADER_BYTES;
+    let mut transfers = Transfers::new(schedule.window);
+    for (place, (began, done)) in measured.iter().enumerate() {
+        transfers.begins(*began);
+        if let Some(done) = done {
+            let ideal_ns = ideal.ns(pkts.saturating_mul(pkt_bytes.into()), place == 0);
+            transfers.completed(*began, *done, ideal_ns);
+        }
+    }
+    transfers
 }
 
 /// Returns what the sender of a flow with ECN knows of marks, which is what its algorithm sees.

@@ -32,6 +32,11 @@ impl SequenceSpace {
         }
     }
 
+    /// Returns whether a packet with data has passed.
+    pub(crate) fn has_data(&self) -> bool {
+        self.end > 0
+    }
+
     /// Returns the place with this number that is nearest to the end of all data: within 2 GB of it.
     pub(crate) fn place(&self, number: u32) -> u64 {
         let offset = number.wrapping_sub(self.first);

@@ -265,8 +265,8 @@ class Flow:
     :param write_every: See ``write_rate``. Needs ``write_rate``. (time: ns, us, ms, s, min or h; 1ms to 86400s.)
         Default: 1s.
     :param response: The application answers requests with this much, one after the other; the first comes at the start.
-        Not with ``size``, ``on``, ``write_rate``. (size: B, kB, MB, GB, KiB, MiB or GiB; 1B to 1000000GB.) Default: no
-        requests.
+        On the testbed a request is a packet with one byte of data; the simulator has no such packet. Not with ``size``,
+        ``on``, ``write_rate``. (size: B, kB, MB, GB, KiB, MiB or GiB; 1B to 1000000GB.) Default: no requests.
     :param think: From the arrival of a whole ``response`` to the next request, which then travels to the sender. Needs
         ``response``. (time: ns, us, ms, s, min or h; 0s to 86400s.) Default: 0s.
     :param writes: The application writes this much at these times after ``start``, and no more: ``0s 100kB, 50ms

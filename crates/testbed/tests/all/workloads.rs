@@ -96,6 +96,34 @@ fn a_flow_with_ecn_is_slowed_by_marks_and_another_by_losses() {
     assert!(without.queue_delay_p99_ms.unwrap() > 50.0, "nothing but a full buffer stops it: {without:?}");
 }
 
+/// A response of 14 packets takes half a round trip and 8.5 ms on the link, and the next request comes after
+/// 10 ms and the other half: 38.5 ms in all, once cwnd is 14.
+#[test]
+fn responses_follow_requests_and_wait_for_each_other_at_a_barrier() {
+    let _alone = exclusive();
+    let asked = |name, bytes, barrier: Option<&str>| {
+        let mut flow = flow(name, "kernel:cubic", 20);
+        flow.traffic.writes = Writes::Responses { bytes, think: ms(10) };
+        flow.barrier = barrier.map(str::to_owned);
+        flow
+    };
+    let Some(outcome) = measure_or_skip(&scenario(20, 200_000, (0, 2), vec![asked("a", 20_000, None)]))
+    else {
+        return;
+    };
+    let flow = &outcome.run.summary.flows[0];
+    let done = flow.completions.as_ref().expect("it has transfers");
+    assert!((45..=52).contains(&done.completed) && done.began - done.completed <= 1, "{done:?}");
+    assert!((done.p50_ms.unwrap() - 18.5).abs() < 1.5, "{done:?}");
+    assert!(done.slowdown_p50.unwrap() < 1.1 && flow.completion_s.is_none(), "{done:?}");
+    let flows = vec![asked("small", 2_000, Some("b")), asked("large", 60_000, Some("b"))];
+    let Some(outcome) = measure_or_skip(&scenario(20, 200_000, (0, 1), flows)) else { return };
+    let began = outcome.run.summary.flows.iter().map(|flow| flow.completions.as_ref().unwrap().began);
+    let began: Vec<u64> = began.collect();
+    // 42 packets take 25.4 ms on the link, and a round 55.4 ms: 18 in a second, less those of slow start
+    assert!(began[0].abs_diff(began[1]) <= 1 && (14..=18).contains(&began[0]), "{began:?}");
+}
+
 /// A full packet has 52 bytes less of payload than its MTU and 14 more on the link.
 #[test]
 fn flows_of_different_mtus_send_full_packets_of_their_own() {
@@ -141,8 +169,8 @@ fn known_marks(run: &Run) -> u64 {
     run.notes.iter().find_map(number).expect("a note of the flow's marks")
 }
 
-/// A flow over a link that marks from 30 packets on. Where the kernel has no accurate ECN, the run says so, and
-/// the test, too.
+/// A flow over a link that marks from 30 packets on. Where the kernel has no accurate ECN, the run says so,
+/// and the test, too.
 #[test]
 fn with_an_exact_echo_a_sender_knows_of_every_mark() {
     let _alone = exclusive();
