@@ -218,8 +218,9 @@ pub(crate) const ACK_KEYS: &[Row<Flow>] = &[
          sending: `data 9` is the ninth full segment of new data, `data 9-10` are two, `data 40 twice` is \
          also the first retransmission of this segment, be it a tail loss probe; `ack 3` is the receiver's \
          third pure ACK, `syn 2` the second SYN, `synack 1` the first SYN-ACK. On the testbed `data N` is \
-         what begins in the N-th full segment of the sequence space, 1448 bytes with an `mtu` of 1500. Each flow of a `count` loses its own. \
-         What is never sent is named in the results ([json.md](json.md#dropped-packets)).")
+         what begins in the N-th full segment of the sequence space, 1448 bytes with an `mtu` of 1500. Each \
+         flow of a `count` loses its own. What is never sent is named in the results \
+         ([json.md](json.md#dropped-packets)).")
         .range(0, MOST_DROPS).or("no packet").related(&[Relation::Excludes("arrivals")]),
 ];
 

@@ -194,8 +194,8 @@ pub(crate) const SENDING_KEYS: &[Row<Sending>] = &[
     Row::flow("ecn", Kind::Choice(Ecn::NAMES), field!(Sending, ecn),
         "ECN: not used; `classic` (RFC 3168: a mark is answered like a loss, once per round trip); with the \
          exact echo of marks of `dctcp` (RFC 8257); `accurate`, with a count of marks on every ACK (AccECN, \
-         RFC 9768); or `l4s`, the same with packets that are ECT(1) (RFC 9331). On the testbed `accurate` and \
-         `l4s` need Linux 7.0, and `dctcp` makes ACKs ECN-capable.")
+         RFC 9768); or `l4s`, the same with packets that are ECT(1) (RFC 9331). On the testbed `accurate` \
+         and `l4s` need Linux 7.0, and `dctcp` makes ACKs ECN-capable.")
         .optional(),
     Row::flow("accecn_option", BOOL, field!(Sending, accecn_option),
         "ACKs of `ecn = \"accurate\"` and `\"l4s\"` have the AccECN option, where it fits. Without, as where \

@@ -46,8 +46,8 @@ const UNSENT_BYTES: u32 = 16 << 10;
 const MSS_HEADERS_BYTES: u32 = 20 + 20;
 /// Longest time until the threads notice a request to stop.
 const STOP_CHECK_MS: u8 = 50;
-/// The identifier of the first listening socket among the receiver's events; others follow. Flows have smaller
-/// ones.
+/// The identifier of the first listening socket among the receiver's events; others follow. Flows have
+/// smaller ones.
 const FIRST_LISTENER: u64 = 1 << 32;
 /// Most events per wait.
 const EVENTS: usize = 64;

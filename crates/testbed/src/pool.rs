@@ -1,7 +1,7 @@
 //! Packet buffers, all allocated before the run: the packet path passes indices.
 
-/// A fixed number of buffers, each of one MTU of the devices. The buffer that was freed last is used first, so
-/// memory is touched only for as many packets as were ever in flight at once.
+/// A fixed number of buffers, each of one MTU of the devices. The buffer that was freed last is used first,
+/// so memory is touched only for as many packets as were ever in flight at once.
 pub(crate) struct Pool {
     bytes: Box<[u8]>,
     mtu: usize,
