@@ -100,8 +100,8 @@ fn set_up() -> Result<(), Refusal> {
 /// Keeps the processor busy when nothing else is to do, with instructions that do nothing.
 ///
 /// A processor that halts is stopped in one thread of QEMU, and the clock jumps in another one. If that one
-/// comes first, as it does in one of thirty runs beside load, the jump is too far by the instructions that are
-/// not counted yet.
+/// comes first, as it does in one of thirty runs beside load, the jump is too far by the instructions that
+/// are not counted yet.
 fn keep_busy() -> io::Result<()> {
     let spin = || {
         // SAFETY: the parameter is valid, and is only read.
