@@ -4,11 +4,8 @@ use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use clap::builder::{
-    PossibleValue, PossibleValuesParser, RangedI64ValueParser, StringValueParser, TypedValueParser,
-};
+use clap::builder::{PossibleValue, RangedI64ValueParser, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command, FromArgMatches, Parser};
-use fairpace_scenario::Target;
 use fairpace_scenario::quantity::parse_time;
 
 use crate::failure::{Exit, Failure};
@@ -93,17 +90,6 @@ impl<P: TypedValueParser> TypedValueParser for Trimmed<P> {
 #[must_use]
 pub fn from_one_to(most: i64) -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=most)
-}
-
-/// Parses where to run.
-#[must_use]
-pub fn parse_target() -> impl TypedValueParser<Value = Target> {
-    let [simulator, testbed] = [Target::Simulator, Target::Testbed].map(|t| PossibleValue::new(t.name()));
-    PossibleValuesParser::new([
-        simulator.help("The simulator"),
-        testbed.help("The running kernel, on the testbed"),
-    ])
-    .map(|name| if name == Target::Testbed.name() { Target::Testbed } else { Target::Simulator })
 }
 
 /// Options of a command, without its name.

@@ -9,7 +9,8 @@
 //! - [`progress`], [`signals`]: progress bars, and signals that end a run in order.
 //! - [`headers`], [`supervised`]: the user's own algorithms, and the process that they run in.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
-//! - [`place`], `virtual_time`: where runs take place, and runs on a kernel in virtual time.
+//! - [`place`], `kernel_host`, `virtual_time`: where runs take place; the kernel of real flows; kernels in
+//!   virtual time.
 //! - [`algorithms`]: the algorithms with their parameters, as records.
 //! - [`wrap`]: text in lines of limited width.
 //! - [`beside`]: records of other programs, which are shown beside runs.
@@ -29,6 +30,8 @@ mod escape;
 pub mod failure;
 pub mod headers;
 pub mod host;
+#[cfg(feature = "kernel")]
+pub mod kernel_host;
 pub mod new_file;
 pub mod output;
 pub mod place;

@@ -26,6 +26,16 @@ impl Place {
         }
     }
 
+    /// Name of the place, as the option `--on` takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simulator => Target::Simulator.name(),
+            Self::Kernel => Target::Testbed.name(),
+            Self::Virtual => "virtual",
+        }
+    }
+
     /// Text for the place of a run.
     #[must_use]
     pub const fn description(self) -> &'static str {
@@ -52,6 +62,15 @@ impl From<Target> for Place {
             Target::Simulator => Self::Simulator,
             Target::Testbed => Self::Kernel,
         }
+    }
+}
+
+/// A kernel as tables name it, from its release or from the description of one in virtual time.
+#[must_use]
+pub fn kernel_shown(kernel: &str) -> String {
+    match kernel.starts_with(Place::Virtual.name()) {
+        true => kernel.to_owned(),
+        false => format!("Linux {kernel}"),
     }
 }
 

@@ -39,6 +39,12 @@ impl VirtualKernel {
         signals.received().map_or_else(|| Ok(Self(booted?)), |signal| Err(Failure::signal(signal)))
     }
 
+    /// The versions of QEMU and of the kernel, and hashes of kernel and initramfs.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        self.0.description()
+    }
+
     /// Runs a scenario. Several may run at a time, and none depends on another one.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::builder::{EnumValueParser, StringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use fairpace_cli_core::args::{Global, Jobs, PathArgs, Trimmed, parse_target};
+use fairpace_cli_core::args::{Global, Jobs, PathArgs, Trimmed};
 use fairpace_cli_core::beside;
 use fairpace_cli_core::failure::{EXIT_CODES, Exit, Failure};
 use fairpace_cli_core::place::{Place, parse_place};
@@ -17,8 +17,8 @@ use fairpace_experiment::evaluation::EvaluationArgs;
 use fairpace_experiment::quick::ALGORITHMS;
 use fairpace_kernel::Walk;
 use fairpace_results::Record;
+use fairpace_scenario::Set;
 use fairpace_scenario::quantity::{Dimension, NotAQuantity, parse, parse_time};
-use fairpace_scenario::{Set, Target};
 
 use crate::import::ImportArgs;
 
@@ -206,10 +206,8 @@ pub(crate) struct EvaluateArgs {
     pub(crate) beside: Vec<String>,
     #[command(flatten)]
     pub(crate) evaluation: EvaluationArgs,
-    /// Where to run. `kernel`: the cases that real flows can show, simulated and then on the running
-    /// kernel, in real time (as root; 15 minutes for one algorithm).
-    #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
-    pub(crate) on: Target,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// A folder of criteria, in place of those that the program contains.
     #[arg(long, value_name = "DIR")]
     pub(crate) criteria: Option<PathBuf>,
@@ -311,7 +309,8 @@ pub(crate) struct PlaceArgs {
     /// Where to run; by default in the simulator, and `testbed` on the running kernel.
     ///
     /// `virtual` boots a kernel in QEMU, whose clock counts instructions: it needs no root, and no load of
-    /// this machine can change the result.
+    /// this machine can change the result. `evaluate` simulates the cases that real flows can show, and runs
+    /// them on the kernel as well: on the running one in 15 minutes for an algorithm.
     #[arg(long, value_parser = parse_place())]
     on: Option<Place>,
     /// Series of the kernel in virtual time, such as 6.12; by default the newest one that was fetched.

@@ -6,6 +6,7 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::headers::private_cache_folder;
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::to_json;
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::result_dir::{Item, ResultDir};
 use fairpace_cli_core::table::prose;
 use fairpace_experiment::Store;
@@ -37,7 +38,8 @@ pub(crate) fn run(args: &EvaluateArgs, Call { global, signals, out }: Call<'_>) 
         criteria: &chosen(&criteria, &args.evaluation, &place)?,
         subjects: &names.iter().map(|name| Subject::of(name)).collect::<Vec<_>>(),
         asked: &asked,
-        on: args.on,
+        on: args.place.place(Place::Simulator)?,
+        series: args.place.series(),
         folder: Path::new(&place)
             .file_name()
             .map_or(place.clone(), |name| name.to_string_lossy().into_owned()),

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use fairpace_cli_core::args::{Global, Jobs, from_one_to, parse_target};
+use fairpace_cli_core::args::{Global, Jobs, from_one_to};
 use fairpace_cli_core::failure::{EXIT_CODES, Failure};
+use fairpace_cli_core::place::{Place, parse_place};
 use fairpace_packetdrill::Mutant;
 use fairpace_robustness::args::{AbuseArgs, HostileArgs, SoakArgs};
-use fairpace_scenario::Target;
 
 use crate::marked_page::{MarkedPage, Page};
 
@@ -86,6 +86,9 @@ pub(crate) enum Command {
     QuickRecords(QuickRecordsArgs),
     /// Write all generated pages that take only seconds: docs/reference, REPRODUCTION.md, pages of papers.
     Docs(DocsArgs),
+    /// Be the first process of a kernel in virtual time, which `--on virtual` boots.
+    #[command(hide = true)]
+    Guest,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -152,9 +155,14 @@ pub(crate) struct RunArgs {
     /// Simulate also what was simulated before.
     #[arg(long, conflicts_with = "check")]
     pub(crate) fresh: bool,
-    /// Of figures: where to run.
-    #[arg(long, value_parser = parse_target(), default_value = Target::Simulator.name())]
-    pub(crate) on: Target,
+    /// Of figures: where to run; by default in the simulator. Of a validation: the kernel to compare the
+    /// simulator with; by default the running one.
+    #[arg(long, value_parser = parse_place())]
+    pub(crate) on: Option<Place>,
+    /// Of a validation: the series of the kernel in virtual time, such as 6.12; by default the newest one
+    /// that was fetched.
+    #[arg(long, value_name = "SERIES")]
+    pub(crate) kernel: Option<String>,
     /// Of a validation: only the scenarios with these names. Of CSV files: only rows with these values in
     /// columns of axes, `rate=1gbit,rate=10gbit,queue=fifo`.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with_all = ["write", "check"])]

@@ -7,13 +7,14 @@ use fairpace_cli_core::args::{Global, parse};
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::output::Output;
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::progress::Progress;
 use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::contained::{FOLDER, criteria};
 use fairpace_experiment::evaluation::{Evaluation, EvaluationArgs, Keeping, Subject, Works, chosen};
 use fairpace_experiment::quick::{self, Key, Results};
 use fairpace_experiment::{Case, Store};
-use fairpace_scenario::{Scenario, Target};
+use fairpace_scenario::Scenario;
 use serde::Serialize;
 
 use crate::args::QuickRecordsArgs;
@@ -88,7 +89,8 @@ fn works(global: Global) -> Result<Works, Failure> {
         criteria: &chosen(&criteria, &args, FOLDER)?,
         subjects: &quick::ALGORITHMS.map(Subject::of),
         asked: &asked,
-        on: Target::Simulator,
+        on: Place::Simulator,
+        series: None,
         folder: FOLDER.to_owned(),
         command: String::new(),
         keeping: Keeping {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use fairpace_cli_core::place::kernel_shown;
 use maud::{Markup, html};
 
 use crate::record::{AlgorithmRecord, CaseRecord, ConditionRecord, Record};
@@ -38,7 +39,7 @@ pub(crate) fn text(record: &Record) -> String {
             }
         }
     }
-    if text.is_empty() { text } else { format!("On Linux {release}\n{text}\n") }
+    if text.is_empty() { text } else { format!("On {}\n{text}\n", kernel_shown(release)) }
 }
 
 /// A table of the conditions of all cases of an algorithm; empty if no case ran on the kernel.
@@ -50,7 +51,7 @@ pub(crate) fn table(record: &Record, algorithm: &AlgorithmRecord) -> Markup {
             table.cases {
                 thead { tr {
                     @for head in [&algorithm.cc, "condition", "bound", "simulated"] { th { (head) } }
-                    th { "Linux " (release) }
+                    th { (kernel_shown(release)) }
                 } }
                 tbody {
                     @for (case, of, said) in &all {

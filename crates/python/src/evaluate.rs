@@ -9,13 +9,14 @@ use fairpace_cli_core::args::{Global, parse};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::to_json;
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::signals::Signals;
 use fairpace_experiment::Store;
 use fairpace_experiment::contained::{FOLDER, criteria};
 use fairpace_experiment::evaluation::{EvaluationArgs, Keeping, Subject, chosen, names};
 use fairpace_experiment::{CaseRecord, ConditionRecord, Metric, Record};
 use fairpace_results::round;
-use fairpace_scenario::{Scenario, Target};
+use fairpace_scenario::Scenario;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tempfile::TempDir;
@@ -64,7 +65,8 @@ fn measure(of: &Asked, signals: &Signals) -> Result<Record, Failure> {
         criteria: &chosen(&criteria, &args, &place)?,
         subjects: &names.iter().map(|name| Subject::of(name)).collect::<Vec<_>>(),
         asked: &asked,
-        on: Target::Simulator,
+        on: Place::Simulator,
+        series: None,
         folder: Path::new(&place).file_name().map_or(place.clone(), |of| of.to_string_lossy().into_owned()),
         command: command(of, &asked, &names[asked.len()..]),
         keeping: Keeping {

@@ -7,9 +7,10 @@ use fairpace_cc::Algorithm;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::new_file;
 use fairpace_cli_core::output::Output;
+use fairpace_cli_core::place::Place;
 use fairpace_experiment::evaluation::{Evaluation, EvaluationArgs, Keeping, Subject, chosen};
 use fairpace_experiment::{CriterionRecord, Record, load};
-use fairpace_scenario::{Set, Target, hash_of_all};
+use fairpace_scenario::{Set, hash_of_all};
 use serde::Deserialize;
 
 use super::{Call, Experiment, store};
@@ -101,7 +102,8 @@ impl Experiment for Evaluations {
                 criteria: &chosen(&criteria, &arguments, &folder.display().to_string())?,
                 subjects: &subjects,
                 asked: &labels.filter(|label| !table.beside.contains(label)).collect::<Vec<_>>(),
-                on: Target::Simulator,
+                on: Place::Simulator,
+                series: None,
                 folder: folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
                 command: format!("fairpace-dev {command}"),
                 keeping: Keeping {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
 use fairpace_cli_core::output::{Output, note};
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::progress::expected_packets;
 use fairpace_papers::figure::Stack;
 use fairpace_papers::judge::Rule;
@@ -76,14 +77,14 @@ impl Figures {
     }
 
     /// Reads all runs of a figure, and records the results.
-    fn finish<'a>(&self, work: Work<'a>, args: &RunArgs) -> Result<Finished<'a>, Failure> {
+    fn finish<'a>(&self, work: Work<'a>, on: Target, args: &RunArgs) -> Result<Finished<'a>, Failure> {
         let Work { sheet, stack, plan } = work;
-        let kept = |scenario: &Scenario| store(&self.root, scenario).get(scenario, args.on);
+        let kept = |scenario: &Scenario| store(&self.root, scenario).get(scenario, on);
         let outcomes = plan
             .outcomes(kept)
             .map_err(|message| Failure::new(Exit::Internal, format!("{}: {message}", sheet.name()), ""))?;
         let rule = if args.short { Rule::Mean } else { Rule::Interval };
-        let measured = results::measured(sheet, stack, args.on, rule, &outcomes, plan.hash(), COMMIT);
+        let measured = results::measured(sheet, stack, on, rule, &outcomes, plan.hash(), COMMIT);
         if args.write && !args.short {
             let mut record = Record::load(&self.root, sheet)?;
             record.add(measured.clone());
@@ -127,6 +128,18 @@ impl Figures {
     }
 }
 
+/// Where figures are run: a record has one place for real flows, which is the running kernel.
+fn target(args: &RunArgs) -> Result<Target, Failure> {
+    match args.on.unwrap_or(Place::Simulator) {
+        Place::Virtual => Err(Failure::new(
+            Exit::Usage,
+            "figures are not yet run on a kernel in virtual time",
+            "write --on kernel, or run a validation or an evaluation there",
+        )),
+        place => Ok(place.target()),
+    }
+}
+
 impl Experiment for Figures {
     fn records_short(&self) -> bool {
         true
@@ -134,13 +147,13 @@ impl Experiment for Figures {
 
     fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
         let Call { args, global, .. } = call;
+        let on = target(args)?;
         if args.check {
             return self.check();
         }
         let on_bases = self.sheets().flat_map(|sheet| sheet.stacks.iter().map(move |stack| (sheet, stack)));
-        let works = on_bases.map(|(sheet, stack)| {
-            Ok(Work { sheet, stack, plan: Plan::of(sheet, stack, args.on, args.short)? })
-        });
+        let works = on_bases
+            .map(|(sheet, stack)| Ok(Work { sheet, stack, plan: Plan::of(sheet, stack, on, args.short)? }));
         let mut works = works.collect::<Result<Vec<Work<'_>>, Failure>>()?;
         // a stack that the testbed's hosts cannot have is not measured there
         works.retain(|work| work.stack.set.is_empty() || !work.plan.cases.is_empty());
@@ -149,7 +162,7 @@ impl Experiment for Figures {
             work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>()
         });
         let marked = if args.write { Some(pages::open(&self.root)?) } else { None };
-        let done = match args.on {
+        let done = match on {
             Target::Simulator => {
                 call.simulate(works.iter().flat_map(|work| work.plan.scenarios()), &self.root, |run| run)
             }
@@ -158,8 +171,8 @@ impl Experiment for Figures {
         // finished figures are shown even if others failed
         let mut finished = Vec::new();
         for work in works {
-            if work.plan.scenarios().all(|scenario| store(&self.root, scenario).has(scenario, args.on)) {
-                let done = self.finish(work, args)?;
+            if work.plan.scenarios().all(|scenario| store(&self.root, scenario).has(scenario, on)) {
+                let done = self.finish(work, on, args)?;
                 if !global.quiet {
                     note(&show::line(&done));
                 }
@@ -172,6 +185,6 @@ impl Experiment for Figures {
             None => {}
         }
         done?;
-        show::finished(&finished, args.on, global, out)
+        show::finished(&finished, on, global, out)
     }
 }

@@ -18,6 +18,7 @@ use fairpace_cli_core::args::{Global, Jobs, Trimmed, from_one_to};
 use fairpace_cli_core::comparison::distinct;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::progress::expected_packets;
 use fairpace_cli_core::signals::Signals;
 
@@ -106,8 +107,10 @@ pub struct Evaluation<'a> {
     pub subjects: &'a [Subject],
     /// Labels of the subjects that the user asked for; other subjects are there for comparison.
     pub asked: &'a [String],
-    /// Where cases run: in the simulator, or in the simulator and on the running kernel.
-    pub on: Target,
+    /// Where cases run: in the simulator, or in the simulator and on a kernel.
+    pub on: Place,
+    /// The series of the kernel in virtual time; `None`: the newest that was fetched.
+    pub series: Option<&'a str>,
     /// Name of the criteria, which is the name of their folder.
     pub folder: String,
     /// The first words of the command that repeats the measurement: program, criteria and algorithms.
@@ -131,9 +134,9 @@ impl Evaluation<'_> {
         check_sets(&args.sets, &names, &rivals)?;
         let most = criteria.iter().map(|criterion| seeds(args, criterion)).max().unwrap_or(1);
         check_seeds(args.seed, most)?;
-        let on_kernel = self.on == Target::Testbed;
+        let on_kernel = self.on != Place::Simulator;
         if on_kernel {
-            kernel::check()?;
+            kernel::check(self.on)?;
         }
         // what real flows can show are few cases, which are of the full form
         let form = if args.quick && !on_kernel { Form::Quick } else { Form::Full };
@@ -197,7 +200,7 @@ impl Evaluation<'_> {
             asked: self.asked.to_vec(),
             folder: self.folder.clone(),
             form: self.form(),
-            kernel: (self.on == Target::Testbed).then(kernel::release),
+            kernel: None,
             seed: args.seed,
             scenarios_hash: hash_of_all(works.cases().map(|case| &case.scenario)),
             runs: outcomes.len(),
@@ -212,7 +215,7 @@ impl Evaluation<'_> {
         for (criterion, algorithm) in works.judged(&outcomes, self.criteria) {
             record.criteria[criterion].algorithms.push(algorithm);
         }
-        if self.on == Target::Testbed {
+        if self.on != Place::Simulator {
             kernel::measure(self, &works, &mut record, signals)?;
         }
         Ok(record)
@@ -220,10 +223,10 @@ impl Evaluation<'_> {
 
     fn form(&self) -> &'static str {
         match (self.on, self.args.paths, self.args.quick) {
-            (Target::Testbed, ..) => "kernel",
-            (_, Some(_), _) => "random paths",
-            (_, None, true) => "quick",
-            (_, None, false) => "full",
+            (Place::Kernel | Place::Virtual, ..) => "kernel",
+            (Place::Simulator, Some(_), _) => "random paths",
+            (Place::Simulator, None, true) => "quick",
+            (Place::Simulator, None, false) => "full",
         }
     }
 
@@ -240,8 +243,9 @@ impl Evaluation<'_> {
         if !args.matching.is_empty() {
             words.push(format!("--match \"{}\"", args.matching));
         }
-        if self.on == Target::Testbed {
+        if self.on != Place::Simulator {
             words.push(format!("--on {}", self.on.name()));
+            words.extend(self.series.map(|series| format!("--kernel {series}")));
         } else if args.quick {
             words.push("--quick".to_owned());
         }

@@ -5,14 +5,11 @@ use crate::Record;
 use super::{Evaluation, Works};
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host::without_kernel;
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::signals::Signals;
 
-pub(super) fn check() -> Result<(), Failure> {
+pub(super) fn check(_: Place) -> Result<(), Failure> {
     Err(without_kernel())
-}
-
-pub(super) const fn release() -> String {
-    String::new()
 }
 
 pub(super) fn measure(_: &Evaluation<'_>, _: &Works, _: &mut Record, _: &Signals) -> Result<(), Failure> {

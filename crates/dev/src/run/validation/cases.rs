@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use fairpace_cli_core::batch::{self, Batch};
 use fairpace_cli_core::failure::{Exit, Failure};
-use fairpace_cli_core::host;
-use fairpace_cli_core::progress::Progress;
+use fairpace_cli_core::kernel_host::KernelHost;
 use fairpace_experiment::Source;
 use fairpace_results::{Run, Summary};
 use fairpace_scenario::{Cc, CcError, Scenario, Target, Window};
@@ -91,7 +90,7 @@ pub(super) fn simulate(cases: &[Case], seeds: u32, call: Call<'_>) -> Result<Vec
 pub(super) fn measure(
     cases: &[Case],
     of: &Validation,
-    release: &str,
+    host: &KernelHost,
     call: Call<'_>,
 ) -> Result<Vec<Option<Run>>, Failure> {
     let at_a_time = of.at_a_time.get();
@@ -99,15 +98,17 @@ pub(super) fn measure(
     let keeping = call.keeping(call.folder(), &cache);
     let all: Vec<_> = cases.iter().flat_map(|case| with_seeds(&case.kernel, of.runs.get())).collect();
     let all: Vec<&Scenario> = all.iter().collect();
-    let progress = Progress::of_real_runs(&all, call.global.quiet);
-    let batch = Batch { jobs: Some(of.at_a_time), signals: call.signals, progress: &progress };
+    let progress = host.progress(&all, call.global.quiet);
+    let jobs = host.at_a_time(of.at_a_time, call.args.jobs.at_a_time);
+    let release = host.description();
+    let batch = Batch { jobs, signals: call.signals, progress: &progress };
     batch.map(&all, |scenario, job| {
         // Making the hosts disturbs other runs at their start. Runs of one length would all begin at once,
         // again and again.
-        if job.index() < at_a_time {
+        if matches!(host, KernelHost::Running) && job.index() < at_a_time {
             std::thread::sleep(scenario.duration * job.index() as u32 / at_a_time as u32);
         }
-        keeping.on_kernel(scenario, release, || host::on_kernel(scenario, job, at_a_time == 1))
+        keeping.on_kernel(scenario, &release, || host.run(scenario, job, at_a_time == 1))
     })
 }
 

@@ -17,8 +17,9 @@ use std::path::PathBuf;
 
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{self, COMMIT};
+use fairpace_cli_core::kernel_host::KernelHost;
 use fairpace_cli_core::output::Output;
-use fairpace_kernel::Features;
+use fairpace_cli_core::place::Place;
 use serde::Deserialize;
 
 use super::{Call, Experiment};
@@ -73,6 +74,10 @@ const fn five() -> NonZeroU32 {
 impl Experiment for File {
     fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
         let page = call.page(&self.page, &call.command(), &self.title)?;
+        if call.args.on == Some(Place::Simulator) {
+            let message = "a validation compares the simulator with a kernel";
+            return Err(Failure::new(Exit::Usage, message, "write --on kernel or --on virtual"));
+        }
         if call.args.check {
             // it is as old as its commit says: real flows are no function of their scenarios
             return Ok(());
@@ -98,11 +103,13 @@ impl Experiment for File {
 impl Validation {
     /// Runs all cases on both hosts.
     fn compare(&self, cases: &[Case], call: Call<'_>, out: &mut Output) -> Result<Record, Failure> {
-        let (kernel, [runs, seeds]) =
-            (Features::probe().release, [self.runs, self.seeds].map(NonZeroU32::get));
-        fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?;
+        let [runs, seeds] = [self.runs, self.seeds].map(NonZeroU32::get);
+        let scenarios = cases.iter().map(|case| case.kernel.clone()).collect::<Vec<_>>();
+        let (place, series) = (call.args.on.unwrap_or(Place::Kernel), call.args.kernel.as_deref());
+        let host = KernelHost::open(place, series, &scenarios, call.signals, call.global.quiet)?;
+        let kernel = host.description();
         let simulated = cases::simulate(cases, seeds, call)?;
-        let measured = cases::measure(cases, self, &kernel, call)?;
+        let measured = cases::measure(cases, self, &host, call)?;
         let mut scenarios = Vec::new();
         let measured = measured.chunks(runs as usize).zip(simulated.chunks(seeds as usize));
         for (case, (measured, simulated)) in cases.iter().zip(measured) {

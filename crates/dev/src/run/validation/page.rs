@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use fairpace_cli_core::place::kernel_shown;
 use fairpace_cli_core::table::{number, short};
 
 use super::judge::Quantity;
@@ -42,8 +43,9 @@ fn facts(Record { commit, kernel, kernel_runs, seeds, scenarios, .. }: &Record) 
     };
     let of = |verdict| named(&|scenario| scenario.agrees() == verdict, |scenario| scenario.name.clone());
     let disturbed: u32 = scenarios.iter().map(|scenario| scenario.disturbed).sum();
+    let kernel = kernel_shown(kernel);
     let mut text = format!(
-        "| | |\n|---|---|\n| kernel | Linux {kernel}, {kernel_runs} runs of each scenario |\n\
+        "| | |\n|---|---|\n| kernel | {kernel}, {kernel_runs} runs of each scenario |\n\
          | simulator | seeds 1 to {seeds} |\n| commit | `{commit}` |\n\
          | runs that were disturbed and repeated | {disturbed} |\n\
          | scenarios that agree | {} of {} |\n",

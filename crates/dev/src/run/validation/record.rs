@@ -12,7 +12,7 @@ pub(super) const SCHEMA: &str = "fairpace.validation/1";
 pub(super) struct Record {
     pub(super) schema: &'static str,
     pub(super) commit: &'static str,
-    /// Release of the running kernel (`uname -r`).
+    /// Release of the running kernel (`uname -r`), or the description of one in virtual time.
     pub(super) kernel: String,
     /// Number of runs of each scenario on the kernel.
     pub(super) kernel_runs: u32,
