@@ -196,8 +196,8 @@ fn with_the_echo_of_dctcp_a_sender_knows_of_every_mark() {
 #[test]
 fn with_accurate_ecn_a_sender_knows_of_every_mark() {
     let _alone = exclusive();
-    counts_marks("prague", Ecn::Accurate);
-    counts_marks("prague", Ecn::L4s);
+    counts_marks("dctcp", Ecn::Accurate);
+    counts_marks("kernel:cubic", Ecn::L4s);
 }
 
 #[test]
