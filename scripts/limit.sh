@@ -48,8 +48,9 @@ tell() {
 
 watch() {
 	local own=$BASHPID child all
-	sleep "$(awk "BEGIN { print 60 * $limit_min }")" &
+	# before it sleeps: a command that is done at once would leave the sleep behind, with this output open
 	trap 'kill $! 2>/dev/null; exit' TERM
+	sleep "$(awk "BEGIN { print 60 * $limit_min }")" &
 	wait $!
 	for child in $(cat /proc/$$/task/*/children); do
 		[ "$child" != "$own" ] || continue
