@@ -117,7 +117,7 @@ fn two_runs_have_the_same_bytes_beside_load_and_another_seed_has_others() {
         let summaries = summaries.as_array().unwrap().clone();
         for summary in &summaries {
             let on = summary["on"].as_str().unwrap();
-            assert!(on.starts_with("virtual: qemu ") && on.contains(", Linux 6."), "{on}");
+            assert!(on.starts_with("virtual: qemu ") && on.contains(", Linux "), "{on}");
             let goodput: f64 = (0..2).map(|i| summary["flows"][i]["goodput_mbps"].as_f64().unwrap()).sum();
             assert!((5.0..12.0).contains(&goodput), "{summary}");
         }

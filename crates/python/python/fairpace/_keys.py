@@ -340,8 +340,8 @@ class Flow:
         synack with a number; 0 to 1000 entries.) Default: no packet.
     :param ecn: ECN: not used; ``classic`` (RFC 3168: a mark is answered like a loss, once per round trip); with the
         exact echo of marks of ``dctcp`` (RFC 8257); ``accurate``, with a count of marks on every ACK (AccECN, RFC
-        9768); or ``l4s``, the same with packets that are ECT(1) (RFC 9331). On the testbed ``accurate`` and ``l4s`` need
-        Linux 7.0, and ``dctcp`` makes ACKs ECN-capable. (word; off, classic, dctcp, accurate, l4s.) Default: off.
+        9768); or ``l4s``, the same with packets that are ECT(1) (RFC 9331). On the testbed ``accurate`` and ``l4s``
+        need Linux 7.0, and ``dctcp`` makes ACKs ECN-capable. (word; off, classic, dctcp, accurate, l4s.) Default: off.
     :param accecn_option: ACKs of ``ecn = "accurate"`` and ``"l4s"`` have the AccECN option, where it fits. Without, as
         where a middlebox strips it: only the three bits of the ACE field, which is ambiguous when ACKs are lost. On the
         testbed all flows have one sending host, and so the same value. Needs ``ecn``. (true or false.) Default: true.

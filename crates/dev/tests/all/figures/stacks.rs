@@ -200,5 +200,7 @@ fn real_flows_run_the_cell_of_the_grid_that_a_table_has_rows_of() {
     assert!(scenarios.iter().all(|of| of.flows.len() == 2 && of.duration.as_secs() == 150));
     let starts = |of: &Scenario| of.flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
     assert_ne!(starts(scenarios[0]), starts(scenarios[1]), "they are drawn from the seed");
-    assert!(plan(1).cases.is_empty(), "the testbed has packets of 1500 bytes");
+    let jumbo = plan(1);
+    assert_eq!(jumbo.cases.len(), usual.cases.len(), "with packets of 9000 bytes as well");
+    assert!(jumbo.scenarios().all(|of| of.flows.iter().all(|flow| flow.sending.mtu_bytes == 9000)));
 }
