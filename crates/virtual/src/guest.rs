@@ -30,6 +30,8 @@ const RESEED: libc::c_ulong = 0x5207;
 const PROGRESS_LINES: f64 = 200.0;
 /// Exit code of a wrong command line.
 const USAGE: i32 = 2;
+/// Exit code of what this kernel cannot do.
+const UNSUPPORTED: i32 = 3;
 /// Exit code of an unexpected failure.
 const INTERNAL: i32 = 1;
 
@@ -85,6 +87,7 @@ fn set_up() -> Result<(), Refusal> {
     for module in modules {
         load(&module).map_err(|cause| unexpected(&format!("load {}", module.display()), &cause))?;
     }
+    check_timers()?;
     // Random numbers can be seeded once the kernel has any. This read waits until then: two seconds, before
     // the state of the machine is kept.
     File::open("/dev/random")
@@ -95,6 +98,22 @@ fn set_up() -> Result<(), Refusal> {
     let pages = MEMORY_BYTES / 2 / PAGE_BYTES;
     fs::write("/proc/sys/net/ipv4/tcp_mem", format!("{pages} {pages} {pages}"))
         .map_err(|cause| unexpected("set the memory of TCP", &cause))
+}
+
+/// Checks that timers have a resolution of nanoseconds. Where the kernel trusts no clock of the machine they
+/// have that of its tick, and a paced flow sends a packet per tick at most: BBR had 5.8 of 50 Mbit/s.
+fn check_timers() -> Result<(), Refusal> {
+    let resolution = nix::time::clock_getres(nix::time::ClockId::CLOCK_MONOTONIC);
+    let resolution =
+        resolution.map_err(|errno| unexpected("read the resolution of timers", &errno.into()))?;
+    if resolution.tv_sec() == 0 && resolution.tv_nsec() == 1 {
+        return Ok(());
+    }
+    Err(Refusal {
+        code: UNSUPPORTED,
+        message: format!("timers of this kernel have a resolution of {} us", resolution.tv_nsec() / 1000),
+        help: "paced flows need nanoseconds: choose another kernel with --kernel, such as 6.12".to_owned(),
+    })
 }
 
 /// Keeps the processor busy when nothing else is to do, with instructions that do nothing.
