@@ -57,10 +57,10 @@ const PROCESSOR: &str = "max,-rdrand,-rdseed";
 /// After cmpxchg16b, QEMU 7.2 has impossible flags now and then; the series after this one need it
 /// (scripts/kernels.sh).
 const LAST_WITHOUT_CX16: [u32; 2] = [6, 18];
-/// The kernel's command line: its console, an end at a panic, no addresses by chance, neither the processor as
-/// a source of random numbers nor a check of the timer by real time, and trust in the counter of the
-/// processor, which counts instructions: Linux 7.3 distrusts it, and its timers are then as coarse as its tick.
-/// What follows `--` are arguments of the first process.
+/// The kernel's command line: its console, an end at a panic, no addresses by chance, neither the processor
+/// as a source of random numbers nor a check of the timer by real time, and trust in the counter of the
+/// processor, which counts instructions: Linux 7.3 distrusts it, and its timers are then as coarse as its
+/// tick. What follows `--` are arguments of the first process.
 const COMMAND_LINE: &str = "console=ttyS0 panic=-1 no_timer_check nokaslr random.trust_cpu=off tsc=reliable \
                             quiet rdinit=/init --";
 /// Time between two looks at a process that is waited for.

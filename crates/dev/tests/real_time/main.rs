@@ -1,6 +1,5 @@
 //! What the kernel host reports to BBRv3 of sends and losses, compared with the true numbers, over the
-//! testbed's emulated path; a figure with real flows; the recipes for experiments; and short flows beside
-//! simulated ones.
+//! testbed's emulated path; a figure with real flows; and the recipes for experiments.
 //!
 //! A binary of its own, because cargo runs test binaries one after the other: the simulations of the binary
 //! `all` would take processor time from these runs. Within this binary each test holds a lock.
@@ -8,4 +7,3 @@
 mod figures;
 mod recipe;
 mod sends;
-mod short_flows;
