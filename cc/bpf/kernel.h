@@ -127,6 +127,8 @@ struct ack_sample {
 
 #pragma clang attribute pop
 
+#define CC_KERNEL_HAS_TX_START 1
+
 /* libbpf matches these members by name against the kernel's own struct. */
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);

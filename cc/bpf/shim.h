@@ -7,7 +7,11 @@
 #ifndef CC_BPF_SHIM_H
 #define CC_BPF_SHIM_H
 
+#ifdef __KERNEL__
+#include "linux/access.h"
+#else
 #include "kernel.h"
+#endif
 #include "lib/clamp.h"
 #include "contract/maths.h"
 

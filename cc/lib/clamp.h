@@ -202,7 +202,8 @@ CC_INLINE u32 cc_most_ssthresh_pkts(const struct cc_view *v, const struct cc_dec
 u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d, u32 bounds);
 __attribute__((noinline)) u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d, u32 bounds)
 #else
-static __attribute__((noinline, unused)) u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d, u32 bounds)
+static __attribute__((__noinline__, unused)) u32 cc_clamp_each(const struct cc_view *v, struct cc_decision *d,
+							       u32 bounds)
 #endif
 {
 	if (!v || !d)

@@ -5,6 +5,15 @@ use fairpace_scenario::Target;
 
 use crate::host;
 
+/// What runs a kernel in virtual time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emulator {
+    /// QEMU, with a stock kernel.
+    Qemu,
+    /// User-mode Linux, a kernel of its own.
+    Uml,
+}
+
 /// Where a run takes place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -12,8 +21,8 @@ pub enum Place {
     Simulator,
     /// On the testbed, with the running kernel.
     Kernel,
-    /// On the testbed, with a kernel in virtual time.
-    Virtual,
+    /// On the testbed, with a kernel in virtual time; `None`: in any emulator.
+    Virtual(Option<Emulator>),
 }
 
 impl Place {
@@ -22,7 +31,7 @@ impl Place {
     pub const fn target(self) -> Target {
         match self {
             Self::Simulator => Target::Simulator,
-            Self::Kernel | Self::Virtual => Target::Testbed,
+            Self::Kernel | Self::Virtual(_) => Target::Testbed,
         }
     }
 
@@ -40,7 +49,7 @@ impl Place {
     #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
-            Self::Virtual => "on a kernel in virtual time",
+            Self::Virtual(_) => "on a kernel in virtual time",
             Self::Simulator | Self::Kernel => host::description(self.target()),
         }
     }
@@ -51,7 +60,7 @@ impl Place {
         match self {
             Self::Simulator => format!("fairpace sim {file}"),
             Self::Kernel => format!("fairpace testbed {file}"),
-            Self::Virtual => format!("fairpace sim {file} --on virtual"),
+            Self::Virtual(emulator) => format!("fairpace sim {file} --on {}", name_of(emulator)),
         }
     }
 }
@@ -74,20 +83,29 @@ pub fn kernel_shown(kernel: &str) -> String {
     }
 }
 
-/// Names of a kernel in virtual time: of any kind, and of the only kind that there is yet.
-const VIRTUAL: [(&str, &str); 2] =
-    [("virtual", "A kernel in virtual time"), ("virtual:qemu", "The same, and in QEMU")];
+/// Names of a kernel in virtual time, by its emulator.
+const VIRTUAL: [(Option<Emulator>, &str, &str); 3] = [
+    (None, "virtual", "A kernel in virtual time"),
+    (Some(Emulator::Qemu), "virtual:qemu", "The same, and in QEMU: a stock kernel"),
+    (Some(Emulator::Uml), "virtual:uml", "The same, and in User-mode Linux: a kernel of our own, faster"),
+];
+
+fn name_of(emulator: Option<Emulator>) -> &'static str {
+    VIRTUAL.into_iter().find(|(of, ..)| *of == emulator).map_or("virtual", |(_, name, _)| name)
+}
 
 /// Parses where to run.
 #[must_use]
 pub fn parse_place() -> impl TypedValueParser<Value = Place> {
     let [simulator, testbed] = [Target::Simulator, Target::Testbed].map(|t| PossibleValue::new(t.name()));
     let known = [simulator.help("The simulator"), testbed.help("The running kernel, on the testbed")];
-    let in_virtual_time = VIRTUAL.map(|(name, help)| PossibleValue::new(name).help(help));
+    let in_virtual_time = VIRTUAL.map(|(_, name, help)| PossibleValue::new(name).help(help));
     PossibleValuesParser::new(known.into_iter().chain(in_virtual_time)).map(|name| match name.as_str() {
         "sim" => Place::Simulator,
         "kernel" => Place::Kernel,
-        _ => Place::Virtual,
+        name => {
+            Place::Virtual(VIRTUAL.into_iter().find(|(_, of, _)| *of == name).and_then(|(emulator, ..)| emulator))
+        }
     })
 }
 
@@ -107,8 +125,8 @@ mod tests {
             let place = parsed(target.name());
             assert_eq!((place, place.target()), (Place::from(target), target));
         }
-        for (name, _) in VIRTUAL {
-            assert_eq!(parsed(name), Place::Virtual);
+        for (emulator, name, _) in VIRTUAL {
+            assert_eq!((parsed(name), name_of(emulator)), (Place::Virtual(emulator), name));
         }
     }
 }

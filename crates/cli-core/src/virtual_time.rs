@@ -10,27 +10,49 @@ use fairpace_virtual::{Booted, Job, Machine, Refusal, guest};
 use crate::failure::{Exit, Failure};
 use crate::host::COMMIT;
 use crate::output::note;
+use crate::place::Emulator;
 use crate::signals::Signals;
 
 /// The program that runs now, also if its file has been replaced.
 const THIS: &str = "/proc/self/exe";
 
+/// The kernel in virtual time that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// What runs it; `None`: QEMU for a series, else User-mode Linux if it is there, else QEMU.
+    pub emulator: Option<Emulator>,
+    /// Its series, such as 6.12; `None`: the newest one that was fetched.
+    pub series: Option<&'a str>,
+}
+
+impl From<Emulator> for fairpace_virtual::Emulator {
+    fn from(emulator: Emulator) -> Self {
+        match emulator {
+            Emulator::Qemu => Self::Qemu,
+            Emulator::Uml => Self::Uml,
+        }
+    }
+}
+
 /// A kernel in virtual time that has booted.
 pub struct VirtualKernel(Booted);
 
 impl VirtualKernel {
-    /// Boots the newest kernel of a series that was fetched, or the newest of all, for these scenarios.
+    /// Boots the kernel that is wanted, for these scenarios.
     ///
     /// # Errors
     /// Returns an error if a part is missing, if a scenario cannot run there, or if a signal arrived.
     pub fn boot(
-        series: Option<&str>,
+        wanted: Wanted<'_>,
         scenarios: &[Scenario],
         signals: &Signals,
         quiet: bool,
     ) -> Result<Self, Failure> {
         scenarios.iter().try_for_each(check)?;
-        let machine = Machine::find(Path::new(THIS), series)?;
+        let machine = Machine::find(
+            Path::new(THIS),
+            fairpace_virtual::Wanted { emulator: wanted.emulator.map(Into::into), series: wanted.series },
+        )?;
         if !quiet {
             note(&format!("booting: {}", machine.description()));
         }
@@ -66,8 +88,8 @@ fn check(scenario: &Scenario) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Returns an error that says what is missing, and how to install it.
-pub fn available() -> Result<String, fairpace_virtual::Error> {
-    fairpace_virtual::available()
+pub fn available(emulator: Emulator) -> Result<String, fairpace_virtual::Error> {
+    fairpace_virtual::available(emulator.into())
 }
 
 /// The first process of the guest: runs the scenario that the host gives to it. It does not return there.
@@ -99,8 +121,8 @@ impl From<fairpace_virtual::Error> for Failure {
         use fairpace_virtual::Error as E;
         let exit = match &error {
             E::Guest(refusal) => return of_guest(refusal),
-            E::NoQemu { .. } | E::NoKernel { .. } | E::Processor => Exit::Unsupported,
-            E::Series { .. } => Exit::Usage,
+            E::NoQemu { .. } | E::NoKernel { .. } | E::NoUml { .. } | E::Processor => Exit::Unsupported,
+            E::Series { .. } | E::OwnKernel => Exit::Usage,
             E::Interrupted => Exit::Interrupted,
             _ => Exit::Internal,
         };

@@ -11,8 +11,9 @@ use clap_complete::Shell;
 use fairpace_cli_core::args::{Global, Jobs, PathArgs, Trimmed};
 use fairpace_cli_core::beside;
 use fairpace_cli_core::failure::{EXIT_CODES, Exit, Failure};
-use fairpace_cli_core::place::{Place, parse_place};
+use fairpace_cli_core::place::{Emulator, Place, parse_place};
 use fairpace_cli_core::result_dir::ResultDir;
+use fairpace_cli_core::virtual_time::Wanted;
 use fairpace_experiment::evaluation::EvaluationArgs;
 use fairpace_experiment::quick::ALGORITHMS;
 use fairpace_kernel::Walk;
@@ -308,12 +309,13 @@ pub(crate) struct RunArgs {
 pub(crate) struct PlaceArgs {
     /// Where to run; by default in the simulator, and `testbed` on the running kernel.
     ///
-    /// `virtual` boots a kernel in QEMU, whose clock counts instructions: it needs no root, and no load of
-    /// this machine can change the result. `evaluate` simulates the cases that real flows can show, and runs
-    /// them on the kernel as well: on the running one in 15 minutes for an algorithm.
+    /// `virtual` boots a kernel whose time no load of this machine can disturb, and needs no root: User-mode
+    /// Linux if it is there, else QEMU. `evaluate` simulates the cases that real flows
+    /// can show, and runs them on the kernel as well: on the running one in 15 minutes for an algorithm.
     #[arg(long, value_parser = parse_place())]
     on: Option<Place>,
-    /// Series of the kernel in virtual time, such as 6.12; by default the newest one that was fetched.
+    /// Series of the kernel in virtual time, such as 6.12, which runs in QEMU; by default the newest one that
+    /// was fetched.
     #[arg(long, value_name = "SERIES")]
     kernel: Option<String>,
 }
@@ -323,7 +325,7 @@ impl PlaceArgs {
     pub(crate) fn place(&self, usual: Place) -> Result<Place, Failure> {
         let place = self.on.unwrap_or(usual);
         match &self.kernel {
-            Some(_) if place != Place::Virtual => {
+            Some(_) if !matches!(place, Place::Virtual(_)) => {
                 let help = "add --on virtual; the running kernel is the one that it is";
                 Err(Failure::new(Exit::Usage, "--kernel chooses a kernel in virtual time", help))
             }
@@ -331,9 +333,9 @@ impl PlaceArgs {
         }
     }
 
-    /// The series of the kernel in virtual time.
-    pub(crate) fn series(&self) -> Option<&str> {
-        self.kernel.as_deref()
+    /// The kernel in virtual time, in this emulator.
+    pub(crate) fn wanted(&self, emulator: Option<Emulator>) -> Wanted<'_> {
+        Wanted { emulator, series: self.kernel.as_deref() }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `fairpace compare`: several algorithms on one path, one run each.
 
+use std::num::NonZeroUsize;
+
 use fairpace_cli_core::args::Jobs;
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::beside;
@@ -11,7 +13,7 @@ use fairpace_cli_core::place::Place;
 use fairpace_cli_core::progress::{Progress, expected_packets};
 use fairpace_cli_core::summary;
 use fairpace_cli_core::table::prose;
-use fairpace_cli_core::virtual_time::VirtualKernel;
+use fairpace_cli_core::virtual_time::{VirtualKernel, Wanted};
 use fairpace_results::{Cost, Run, ScenarioId};
 use fairpace_scenario::quantity::{Dimension, show, show_limit, show_time};
 use fairpace_scenario::{Cc, Scenario};
@@ -32,7 +34,7 @@ pub(crate) fn run(args: &CompareArgs, call: Call<'_>) -> Result<(), Failure> {
         Place::Kernel => on_kernel(&scenarios, |scenario, cc| {
             host::run(scenario, place.target(), cc, &call.signals, call.global.quiet)
         })?,
-        Place::Virtual => in_virtual_time(&scenarios, args, &call)?,
+        Place::Virtual(emulator) => in_virtual_time(&scenarios, args.place.wanted(emulator), args.jobs.at_a_time, &call)?,
     };
     let Compared { runs, unchanged, .. } = &compared;
     let Call { global, out, .. } = call;
@@ -134,11 +136,16 @@ fn outcome(run: &Run) -> Result<String, Failure> {
 }
 
 /// Runs all scenarios on a kernel in virtual time, on all cores. Nothing can disturb one.
-fn in_virtual_time(scenarios: &[Scenario], args: &CompareArgs, call: &Call<'_>) -> Result<Compared, Failure> {
+fn in_virtual_time(
+    scenarios: &[Scenario],
+    wanted: Wanted<'_>,
+    jobs: Option<NonZeroUsize>,
+    call: &Call<'_>,
+) -> Result<Compared, Failure> {
     let Call { global, signals, .. } = call;
-    let kernel = VirtualKernel::boot(args.place.series(), scenarios, signals, global.quiet)?;
+    let kernel = VirtualKernel::boot(wanted, scenarios, signals, global.quiet)?;
     let progress = Progress::of_virtual_runs(scenarios.iter().map(expected_packets).collect(), global.quiet);
-    let batch = Batch { jobs: args.jobs.at_a_time, signals, progress: &progress };
+    let batch = Batch { jobs, signals, progress: &progress };
     let runs = batch.map(scenarios, |scenario, job| kernel.run(scenario, job))?;
     Ok(Compared { runs: runs.into_iter().map(Some).collect(), unchanged: Vec::new(), failure: None })
 }

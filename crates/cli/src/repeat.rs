@@ -99,9 +99,9 @@ fn perform(
 ) -> Result<Vec<Kept>, Failure> {
     let Call { global, signals, .. } = call;
     let kernel = match place {
-        Place::Virtual => {
+        Place::Virtual(emulator) => {
             let scenarios = std::slice::from_ref(scenario);
-            Some(VirtualKernel::boot(args.run.place.series(), scenarios, signals, global.quiet)?)
+            Some(VirtualKernel::boot(args.run.place.wanted(emulator), scenarios, signals, global.quiet)?)
         }
         Place::Simulator | Place::Kernel => None,
     };

@@ -51,9 +51,9 @@ pub(crate) fn file(args: &RunArgs, usual: Place, call: Call<'_>) -> Result<(), F
     let dir = args.changes.out_dir()?;
     let (label, quiet) = (&scenario.title, global.quiet);
     let run = match place {
-        Place::Virtual => {
+        Place::Virtual(emulator) => {
             let scenarios = std::slice::from_ref(&scenario);
-            let kernel = VirtualKernel::boot(args.place.series(), scenarios, &signals, quiet)?;
+            let kernel = VirtualKernel::boot(args.place.wanted(emulator), scenarios, &signals, quiet)?;
             host::perform(label, &signals, quiet, |progress| kernel.run(&scenario, progress))?
         }
         Place::Simulator | Place::Kernel => host::run(&scenario, place.target(), label, &signals, quiet)?,

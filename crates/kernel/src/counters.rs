@@ -7,7 +7,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use crate::list::sibling;
 use crate::{Entry, Error, Loaded};
 
-/// Counts since an algorithm was loaded, over all its sockets: `struct cc_counters` of cc/bpf/object.bpf.c.
+/// Counts since an algorithm was loaded, over all its sockets: `struct cc_counters` of cc/bpf/flow.h.
 /// All counts are 0 with a listed algorithm on a kernel that has memory and skips no program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
@@ -47,8 +47,13 @@ impl Counters {
             let bytes = bytes.get(at * 8..).and_then(<[u8]>::first_chunk);
             bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
         };
-        let clamps = Clamps::from_array(std::array::from_fn(|field| word(2 + field)));
-        Counters { fallbacks: word(0), heals: word(1), clamps }
+        Counters::from_values(word)
+    }
+
+    /// The counts from the values of struct cc_counters, each by its place.
+    pub(crate) fn from_values(value: impl Fn(usize) -> u64) -> Counters {
+        let clamps = Clamps::from_array(std::array::from_fn(|field| value(2 + field)));
+        Counters { fallbacks: value(0), heals: value(1), clamps }
     }
 }
 

@@ -36,6 +36,7 @@
 mod adapt;
 mod bpffs;
 mod btf;
+mod built_in;
 mod check;
 mod counters;
 mod defaults;
@@ -59,6 +60,7 @@ mod storage;
 mod tcp_iterator;
 mod transaction;
 
+pub use built_in::BuiltIn;
 pub use check::{Check, Standing};
 pub use counters::{Counters, counters};
 pub use defaults::{DefaultChange, default, former_default, is_ours, restore_default, set_default};

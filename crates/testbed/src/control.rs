@@ -3,7 +3,7 @@
 use crate::telemetry::AlgorithmState;
 use crate::{Error, sockopt};
 use fairpace_cc::Params;
-use fairpace_kernel::{DctcpEcho, LoadOptions, Loaded, load};
+use fairpace_kernel::{BuiltIn, Counters, DctcpEcho, LoadOptions, Loaded, load};
 use fairpace_scenario::{Cc, Ecn, Flow, Scenario};
 use std::os::fd::BorrowedFd;
 
@@ -12,15 +12,53 @@ use std::os::fd::BorrowedFd;
 enum Control {
     /// One of the kernel's own algorithms, by its name.
     Kernel(String),
-    /// An algorithm of Fairpace: its index in [`Controls::loaded`].
-    Loaded(usize),
+    /// An algorithm of Fairpace: its index in [`Controls::ours`].
+    Ours(usize),
+}
+
+/// An algorithm of Fairpace in the kernel.
+enum Ours {
+    /// Loaded as eBPF.
+    Loaded(Loaded),
+    /// A part of the kernel: that of `--on virtual:uml` has them.
+    BuiltIn(BuiltIn),
+}
+
+impl Ours {
+    fn prepare(params: &Params) -> Result<Self, fairpace_kernel::Error> {
+        match BuiltIn::is_there() {
+            true => BuiltIn::add(params).map(Self::BuiltIn),
+            false => load(params, &LoadOptions::unique()).map(Self::Loaded),
+        }
+    }
+
+    fn kernel_name(&self) -> &str {
+        match self {
+            Self::Loaded(loaded) => loaded.kernel_name(),
+            Self::BuiltIn(built_in) => built_in.kernel_name(),
+        }
+    }
+
+    fn observe(&self, fd: BorrowedFd<'_>) -> Option<AlgorithmState> {
+        match self {
+            Self::Loaded(loaded) => loaded.observe(fd).ok()??.observation.map(AlgorithmState::from),
+            Self::BuiltIn(_) => sockopt::built_in_info(fd)?.observation().map(AlgorithmState::from),
+        }
+    }
+
+    fn counters(&self) -> Result<Counters, fairpace_kernel::Error> {
+        match self {
+            Self::Loaded(loaded) => loaded.counters(),
+            Self::BuiltIn(built_in) => built_in.counters(),
+        }
+    }
 }
 
 /// The flows' congestion controls. Algorithms of Fairpace are loaded for this run only, under unique names.
 /// The kernel unloads them when this value is dropped or the process ends.
 pub(crate) struct Controls {
     of_flow: Vec<Control>,
-    loaded: Vec<Loaded>,
+    ours: Vec<Ours>,
     /// For the receivers of flows with the ECN of DCTCP.
     echo: Option<DctcpEcho>,
 }
@@ -41,18 +79,17 @@ impl Controls {
                 Cc::Uncontrolled => Control::Kernel(flow.cc.to_string()),
                 Cc::Ours(ours) => {
                     let known = settings.iter().position(|params| params == ours.params());
-                    Control::Loaded(known.unwrap_or_else(|| {
+                    Control::Ours(known.unwrap_or_else(|| {
                         settings.push(*ours.params());
                         settings.len() - 1
                     }))
                 }
             });
         }
-        let loaded = settings.iter().map(|params| load(params, &LoadOptions::unique()));
-        let loaded = loaded.collect::<Result<_, _>>()?;
+        let ours = settings.iter().map(Ours::prepare).collect::<Result<_, _>>()?;
         let echoes = scenario.flows.iter().any(|flow| flow.sending.ecn == Ecn::Dctcp);
         let echo = if echoes { Some(DctcpEcho::load()?) } else { None };
-        Ok(Controls { of_flow, loaded, echo })
+        Ok(Controls { of_flow, ours, echo })
     }
 
     /// The kernel's name of the congestion control of the flow's receiver; `None`: the kernel's default.
@@ -64,7 +101,7 @@ impl Controls {
     pub(crate) fn kernel_name(&self, flow: usize) -> &str {
         match &self.of_flow[flow] {
             Control::Kernel(name) => name,
-            Control::Loaded(index) => self.loaded[*index].kernel_name(),
+            Control::Ours(index) => self.ours[*index].kernel_name(),
         }
     }
 
@@ -74,22 +111,19 @@ impl Controls {
         match &self.of_flow[flow] {
             Control::Kernel(name) if name == "bbr" => sockopt::bbr_info(fd).map(AlgorithmState::from),
             Control::Kernel(_) => None,
-            Control::Loaded(index) => {
-                let seen = self.loaded[*index].observe(fd);
-                seen.ok().flatten().and_then(|flow| flow.observation).map(AlgorithmState::from)
-            }
+            Control::Ours(index) => self.ours[*index].observe(fd),
         }
         .unwrap_or(AlgorithmState::UNKNOWN)
     }
 
     /// Returns notes on the algorithms for a reader of the results.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let notes = |loaded: &Loaded| {
+        let notes = |ours: &Ours| {
             let unread = |error| vec![format!("its counters could not be read: {error}")];
-            let sentences = loaded.counters().map_or_else(unread, |counters| counters.sentences());
-            let name = loaded.kernel_name().to_owned();
+            let sentences = ours.counters().map_or_else(unread, |counters| counters.sentences());
+            let name = ours.kernel_name().to_owned();
             sentences.into_iter().map(move |sentence| format!("{name}: {sentence}")).collect::<Vec<_>>()
         };
-        self.loaded.iter().flat_map(notes).collect()
+        self.ours.iter().flat_map(notes).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! Socket options and system calls that nix does not wrap.
 
+use fairpace_cc::{Observation, Phase};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -51,10 +52,56 @@ impl BbrInfo {
 
 /// Returns the state of the connection's `bbr`; `None` with another congestion control.
 pub(crate) fn bbr_info(fd: BorrowedFd<'_>) -> Option<BbrInfo> {
-    // SAFETY: BbrInfo consists of integers.
-    let (info, length) = unsafe { get::<BbrInfo>(fd, TCP_CC_INFO) }.ok()?;
-    (length == size_of::<BbrInfo>()).then_some(info)
+    cc_info(fd)
 }
+
+/// `struct cc_info` of cc/linux/algorithm.c: the state of an algorithm that is built into the kernel.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BuiltInInfo {
+    bw_low: u32,
+    bw_high: u32,
+    min_rtt_us: u32,
+    pacing_gain_256: u32,
+    phase: u32,
+}
+
+impl BuiltInInfo {
+    /// What the algorithm observes; it does not report its cwnd gain. `None`: there is no such phase.
+    pub(crate) fn observation(&self) -> Option<Observation> {
+        Some(Observation {
+            bw_Bps: u64::from(self.bw_high) << 32 | u64::from(self.bw_low),
+            min_rtt_us: (self.min_rtt_us != u32::MAX).then_some(self.min_rtt_us),
+            pacing_gain_256: self.pacing_gain_256,
+            cwnd_gain_256: 0,
+            phase: Phase::from_number(self.phase)?,
+        })
+    }
+}
+
+/// Returns the state of an algorithm that is built into the kernel; `None`: the connection has none yet.
+pub(crate) fn built_in_info(fd: BorrowedFd<'_>) -> Option<BuiltInInfo> {
+    cc_info(fd)
+}
+
+/// The state of the connection's congestion control, if it has the size of `T`.
+fn cc_info<T: OfIntegers>(fd: BorrowedFd<'_>) -> Option<T> {
+    // SAFETY: every bit pattern is a T.
+    let (info, length) = unsafe { get::<T>(fd, TCP_CC_INFO) }.ok()?;
+    (length == size_of::<T>()).then_some(info)
+}
+
+/// A structure of integers.
+///
+/// # Safety
+/// Every bit pattern must be valid.
+unsafe trait OfIntegers {}
+
+// SAFETY: it consists of integers.
+unsafe impl OfIntegers for BbrInfo {}
+
+// SAFETY: it consists of integers.
+unsafe impl OfIntegers for BuiltInInfo {}
 
 /// Sets `TCP_SYNCNT`: the number of retransmissions of a SYN, 1 to 127.
 pub(crate) fn set_syn_retries(fd: BorrowedFd<'_>, retries: u32) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! The errors of a run in virtual time, and their remedies.
 
 use std::io;
+use std::path::PathBuf;
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -19,6 +20,21 @@ pub enum Error {
         /// Error of the system.
         cause: io::Error,
     },
+
+    /// The kernel for User-mode Linux is missing.
+    #[error("there is no User-mode Linux kernel{}", .named.as_ref().map_or_else(String::new, |path| {
+        format!(": FAIRPACE_UML names {}, which does not run", path.display())
+    }))]
+    #[diagnostic(code(fairpace::virtual_time::no_uml), help("build it, without root, by: make uml"))]
+    NoUml {
+        /// What FAIRPACE_UML names.
+        named: Option<PathBuf>,
+    },
+
+    /// A kernel series is asked for where there is one kernel only.
+    #[error("--kernel chooses a kernel for QEMU, and virtual:uml has one of its own")]
+    #[diagnostic(code(fairpace::virtual_time::own_kernel), help("write --on virtual:qemu, or leave --kernel out"))]
+    OwnKernel,
 
     /// The cache has no kernel of the series.
     #[error("there is no kernel{which} to boot in virtual time")]
@@ -69,8 +85,8 @@ pub enum Error {
         cause: io::Error,
     },
 
-    /// QEMU ended before the guest had a result.
-    #[error("QEMU ended while the guest was to {stage}: {status}{last}")]
+    /// The emulator ended before the guest had a result.
+    #[error("{emulator} ended while the guest was to {stage}: {status}{last}")]
     #[diagnostic(
         code(fairpace::virtual_time::ended),
         help(
@@ -78,18 +94,25 @@ pub enum Error {
         )
     )]
     Ended {
+        /// The emulator.
+        emulator: &'static str,
         /// What the guest did.
         stage: &'static str,
-        /// How QEMU ended.
+        /// How it ended.
         status: String,
-        /// The last lines of QEMU and of the guest's console, after a line feed; or nothing.
+        /// Its last lines and those of the guest's console, after a line feed; or nothing.
         last: String,
     },
 
-    /// QEMU refused a command.
-    #[error("QEMU could not {step}: {why}")]
-    #[diagnostic(code(fairpace::virtual_time::refused), help("please report this with the version of QEMU"))]
-    Qemu {
+    /// The emulator did not obey.
+    #[error("{emulator} could not {step}: {why}")]
+    #[diagnostic(
+        code(fairpace::virtual_time::refused),
+        help("please report this with the version that the result of another run names")
+    )]
+    Emulator {
+        /// The emulator.
+        emulator: &'static str,
         /// The step.
         step: &'static str,
         /// Its answer.

@@ -10,8 +10,9 @@ use std::time::Duration;
 use fairpace_results::{Monitor, Run};
 use nix::mount::{MsFlags, mount};
 
-use crate::message::{JOB, Job, Line, MEMORY_BYTES, Refusal};
-use crate::{image, ports};
+use crate::channel::Channel;
+use crate::image;
+use crate::message::{Job, Line, MEMORY_BYTES, Refusal};
 
 /// The argument with which the program is the first process of a guest.
 pub const COMMAND: &str = "guest";
@@ -46,14 +47,16 @@ pub fn serve(run: impl FnOnce(&Path, &mut dyn Monitor) -> Result<Run, Refusal>) 
         let message = format!("`{COMMAND}` is the first process of a kernel in virtual time");
         return Err(Refusal { code: USAGE, message, help });
     }
-    // without ports there is no host to write to: the kernel panics at the end of this process, and its
+    let mounted = mount_all();
+    // without a channel there is no host to write to: the kernel panics at the end of this process, and its
     // console has the reason
-    ports::open().map_err(|cause| unexpected("use ports", &cause))?;
-    let line = match prepared().and_then(|file| run(&file, &mut Progress::default())) {
+    let mut host = Channel::open().map_err(|cause| unexpected("find its channel to the host", &cause))?;
+    let file = mounted.and_then(|()| prepared(&mut host));
+    let line = match file.and_then(|file| run(&file, &mut Progress { host: &mut host, written_s: 0.0 })) {
         Ok(run) => Line::Done(Box::new(run)),
         Err(refusal) => Line::Refused(refusal),
     };
-    write(&line);
+    write(&mut host, &line);
     loop {
         // the host ends the machine
         std::thread::sleep(IDLE);
@@ -61,24 +64,25 @@ pub fn serve(run: impl FnOnce(&Path, &mut dyn Monitor) -> Result<Run, Refusal>) 
 }
 
 /// Prepares the guest, waits for the job, and returns its scenario file.
-fn prepared() -> Result<PathBuf, Refusal> {
+fn prepared(host: &mut Channel) -> Result<PathBuf, Refusal> {
     set_up()?;
-    write(&Line::Ready);
-    // the host saves the machine here: what follows is the same for all runs but for the job
-    ports::pause();
-    keep_busy().map_err(|cause| unexpected("keep the processor busy", &cause))?;
-    let text = ports::file(JOB).unwrap_or_default();
+    write(host, &Line::Ready);
+    let text = host.job().map_err(|cause| unexpected("read the job", &cause))?;
     let job: Job =
         serde_json::from_slice(&text).map_err(|error| unexpected("read the job", &error.into()))?;
     seed(job.seed).map_err(|cause| unexpected("seed the random numbers", &cause))?;
     unpack(&job).map_err(|cause| unexpected("write the files of the scenario", &cause))
 }
 
-fn set_up() -> Result<(), Refusal> {
+fn mount_all() -> Result<(), Refusal> {
     for (kind, place) in FILE_SYSTEMS {
         let mounted = mount(Some(kind), place, Some(kind), MsFlags::empty(), None::<&str>);
         mounted.map_err(|errno| unexpected(&format!("mount {place}"), &errno.into()))?;
     }
+    Ok(())
+}
+
+fn set_up() -> Result<(), Refusal> {
     let folder = Path::new("/").join(image::MODULES);
     let listed = fs::read_dir(&folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
     let listed = listed.map_err(|cause| unexpected("list the kernel modules", &cause))?;
@@ -114,20 +118,6 @@ fn check_timers() -> Result<(), Refusal> {
         message: format!("timers of this kernel have a resolution of {} us", resolution.tv_nsec() / 1000),
         help: "paced flows need nanoseconds: choose another kernel with --kernel, such as 6.12".to_owned(),
     })
-}
-
-/// Keeps the processor busy when nothing else is to do, with instructions that do nothing.
-///
-/// A processor that halts is stopped in one thread of QEMU, and the clock jumps in another one. If that one
-/// comes first, as it does in one of thirty runs beside load, the jump is too far by the instructions that
-/// are not counted yet.
-fn keep_busy() -> io::Result<()> {
-    let spin = || {
-        // SAFETY: the parameter is valid, and is only read.
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &libc::sched_param { sched_priority: 0 }) };
-        ports::spin()
-    };
-    std::thread::Builder::new().name("idle".to_owned()).spawn(spin).map(drop)
 }
 
 /// Loads a kernel module; one that is in the kernel already is no error.
@@ -169,11 +159,11 @@ fn unpack(job: &Job) -> io::Result<PathBuf> {
     Ok(scenario)
 }
 
-fn write(line: &Line) {
+fn write(host: &mut Channel, line: &Line) {
     // no type of a line has keys that are not strings
     let mut text = serde_json::to_vec(line).unwrap_or_default();
     text.push(b'\n');
-    ports::write(&text);
+    host.write(&text);
 }
 
 fn unexpected(step: &str, cause: &io::Error) -> Refusal {
@@ -185,16 +175,16 @@ fn unexpected(step: &str, cause: &io::Error) -> Refusal {
 }
 
 /// Writes progress to the host, which ends the machine if the user ends the command.
-#[derive(Debug, Default)]
-struct Progress {
+struct Progress<'a> {
+    host: &'a mut Channel,
     written_s: f64,
 }
 
-impl Monitor for Progress {
+impl Monitor for Progress<'_> {
     fn progress(&mut self, done_s: f64, total_s: f64) {
         if done_s - self.written_s >= total_s / PROGRESS_LINES {
             self.written_s = done_s;
-            write(&Line::Progress(done_s, total_s));
+            write(self.host, &Line::Progress(done_s, total_s));
         }
     }
 

@@ -17,11 +17,11 @@ const MOUNT_POINTS: [&str; 4] = ["proc", "sys", "dev", "tmp"];
 /// The console, for messages of the kernel and of programs (Documentation/admin-guide/devices.txt of Linux).
 const TERMINAL: (&str, u32, u32) = ("dev/console", 5, 1);
 
-/// The initramfs with this program and a kernel's modules.
+/// The initramfs with this program, and with the modules of a kernel that has any.
 ///
 /// # Errors
 /// [`Error::Read`].
-pub(crate) fn build(program: &Path, kernel: &Kernel) -> Result<Vec<u8>, Error> {
+pub(crate) fn build(program: &Path, kernel: Option<&Kernel>) -> Result<Vec<u8>, Error> {
     let mut archive = Archive::default();
     MOUNT_POINTS.iter().for_each(|folder| archive.folder(folder));
     archive.device(TERMINAL.0, TERMINAL.1, TERMINAL.2);
@@ -31,7 +31,7 @@ pub(crate) fn build(program: &Path, kernel: &Kernel) -> Result<Vec<u8>, Error> {
         archive.file(&inside, &loadable(read(&library)?));
     }
     archive.folder(MODULES);
-    for (name, path) in kernel.modules(is_wanted) {
+    for (name, path) in kernel.into_iter().flat_map(|kernel| kernel.modules(is_wanted)) {
         archive.file(&format!("{MODULES}/{name}.ko"), &unpacked(&path)?);
     }
     Ok(archive.finish())

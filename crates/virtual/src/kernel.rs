@@ -123,7 +123,7 @@ pub(crate) fn fetch(which: &str) -> String {
 }
 
 /// The user's cache.
-fn cache() -> Option<PathBuf> {
+pub(crate) fn cache() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))
 }

@@ -8,7 +8,9 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::message::{Job, Line};
-use crate::qemu::{self, Nameless, Parts, Qemu, Watch};
+use crate::process::{Nameless, Process, Watch};
+use crate::qemu::{self, Parts, Qemu};
+use crate::uml::Uml;
 use crate::{Error, Kernel, image};
 
 /// Processor time that a boot may take: ten times what it takes on a core of 2.5 GHz.
@@ -24,84 +26,160 @@ const BANDWIDTH_BPS: u64 = 10 << 30;
 /// Hexadecimal digits of a hash in results.
 const DIGITS: usize = 12;
 
-/// The parts of a machine: QEMU, a kernel, and the initramfs.
+/// What runs the kernel in virtual time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emulator {
+    /// QEMU, whose clock counts instructions, with a stock kernel.
+    Qemu,
+    /// User-mode Linux, whose time jumps from timer to timer, with a kernel of its own.
+    Uml,
+}
+
+/// What is asked of a machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    /// The emulator; `None`: QEMU if a series is asked for, else User-mode Linux if it is there, else QEMU.
+    pub emulator: Option<Emulator>,
+    /// The series of the kernel, such as `6.12`; `None`: the newest one.
+    pub series: Option<&'a str>,
+}
+
+/// The emulator and its kernel.
+enum Kind {
+    Qemu { kernel: Kernel, image: PathBuf },
+    Uml(Uml),
+}
+
+/// A machine: the emulator, a kernel, and the initramfs.
 pub struct Machine {
-    kernel: Kernel,
-    image: PathBuf,
+    kind: Kind,
     initramfs: Nameless,
     description: String,
 }
 
 impl Machine {
-    /// Finds the parts: QEMU, the newest kernel of the cache and of this series, and a program, which the
-    /// guest runs with [`crate::guest::COMMAND`] as its argument.
+    /// Finds the parts: emulator, kernel, and a program, which the guest runs with [`crate::guest::COMMAND`]
+    /// as its argument.
     ///
     /// # Errors
-    /// [`Error::NoQemu`], [`Error::NoKernel`], [`Error::Read`] and others.
-    pub fn find(program: &Path, series: Option<&str>) -> Result<Self, Error> {
-        let (version, kernel) = parts(series)?;
+    /// [`Error::NoQemu`], [`Error::NoKernel`], [`Error::NoUml`], [`Error::Read`] and others.
+    pub fn find(program: &Path, wanted: Wanted<'_>) -> Result<Self, Error> {
+        match parts(wanted)? {
+            Found::Qemu(version, kernel) => Self::of_qemu(program, &version, kernel),
+            Found::Uml(uml) => Self::of_uml(program, uml),
+        }
+    }
+
+    fn of_qemu(program: &Path, version: &str, kernel: Kernel) -> Result<Self, Error> {
         let image = kernel.image()?;
         let compressed = std::fs::read(&image)
             .map_err(|cause| Error::Read { what: image.display().to_string(), cause })?;
-        let initramfs = image::build(program, &kernel)?;
+        let initramfs = image::build(program, Some(&kernel))?;
         let (of_kernel, of_image) = (hash(&compressed), hash(&initramfs));
         let description = format!(
             "virtual: qemu {version}, Linux {}, kernel {of_kernel}, image {of_image}",
             kernel.version()
         );
-        Ok(Self { kernel, image, initramfs: Nameless::with(&initramfs)?, description })
+        let kind = Kind::Qemu { kernel, image };
+        Ok(Self { kind, initramfs: Nameless::with(&initramfs)?, description })
     }
 
-    /// The version of QEMU and of the kernel, and hashes of kernel and initramfs, as results have them.
+    fn of_uml(program: &Path, uml: Uml) -> Result<Self, Error> {
+        let initramfs = image::build(program, None)?;
+        let (of_kernel, of_image) = (hash(&uml.bytes()?), hash(&initramfs));
+        let version = uml.version();
+        let description = format!("virtual: uml, Linux {version}, kernel {of_kernel}, image {of_image}");
+        Ok(Self { kind: Kind::Uml(uml), initramfs: Nameless::with(&initramfs)?, description })
+    }
+
+    /// The emulator, the version of the kernel, and hashes of kernel and initramfs, as results have them.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Boots the kernel. `stop` ends that early.
+    /// Boots the kernel, and keeps its state. `stop` ends that early. User-mode Linux boots in each run
+    /// instead: it takes a quarter of a second.
     ///
     /// # Errors
     /// [`Error::Guest`] if the program in the guest fails, [`Error::Interrupted`], and others.
     pub fn boot(self, stop: &dyn Fn() -> bool) -> Result<Booted, Error> {
+        let saved = match &self.kind {
+            Kind::Qemu { kernel, image } => Some(self.boot_qemu(&self.of(kernel, image), stop)?),
+            Kind::Uml(_) => None,
+        };
+        Ok(Booted { machine: self, saved })
+    }
+
+    /// The state of a machine in QEMU that has booted.
+    fn boot_qemu(&self, parts: &Parts<'_>, stop: &dyn Fn() -> bool) -> Result<Nameless, Error> {
         let watch = Watch { stage: "boot", limit: BOOT_LIMIT, stop };
-        let mut qemu = Qemu::start(&self.parts(), None)?;
-        match qemu.next_line(&watch)? {
-            Line::Ready => {}
-            Line::Refused(refusal) => return Err(Error::Guest(refusal)),
-            line => return Err(unexpected(&line)),
-        }
+        let mut qemu = Qemu::start(parts, None)?;
+        ready(qemu.process(), &watch)?;
         qemu.wait_for("pause", ("query-status", "status"), &[PAUSED], &watch)?;
         let saved = Nameless::new()?;
         let step = "save the machine";
         qemu.ask(step, ("migrate-set-parameters", json!({ "max-bandwidth": BANDWIDTH_BPS })), &watch)?;
         qemu.ask(step, ("migrate", json!({ "uri": format!("exec:cat > {}", saved.path()) })), &watch)?;
         match qemu.wait_for(step, ("query-migrate", "status"), &TRANSFERRED, &watch)?.as_str() {
-            "completed" => Ok(Booted { machine: self, saved }),
-            why => Err(Error::Qemu { step, why: why.to_owned() }),
+            "completed" => Ok(saved),
+            why => Err(Error::Emulator { emulator: "QEMU", step, why: why.to_owned() }),
         }
     }
 
-    fn parts(&self) -> Parts<'_> {
-        Parts { kernel: &self.kernel, image: &self.image, initramfs: &self.initramfs }
+    fn of<'a>(&'a self, kernel: &'a Kernel, image: &'a Path) -> Parts<'a> {
+        Parts { kernel, image, initramfs: &self.initramfs }
     }
 }
 
-/// The version of QEMU, and the newest kernel of the cache and of a series.
-pub(crate) fn parts(series: Option<&str>) -> Result<(String, Kernel), Error> {
+/// Waits until the guest has booted.
+fn ready(process: &mut Process, watch: &Watch<'_>) -> Result<(), Error> {
+    match process.next_line(watch)? {
+        Line::Ready => Ok(()),
+        Line::Refused(refusal) => Err(Error::Guest(refusal)),
+        line => Err(unexpected(&line)),
+    }
+}
+
+/// An emulator and a kernel that are there.
+enum Found {
+    /// The version of QEMU, and a kernel.
+    Qemu(String, Kernel),
+    Uml(Uml),
+}
+
+/// What there is of what is wanted.
+fn parts(wanted: Wanted<'_>) -> Result<Found, Error> {
     if cfg!(not(target_arch = "x86_64")) {
         return Err(Error::Processor);
     }
-    Ok((qemu::version()?, Kernel::find(series)?))
+    let qemu = || Ok(Found::Qemu(qemu::version()?, Kernel::find(wanted.series)?));
+    match (wanted.emulator, wanted.series) {
+        (Some(Emulator::Uml), Some(_)) => Err(Error::OwnKernel),
+        (Some(Emulator::Uml), None) => Uml::find().map(Found::Uml),
+        (None, None) => Uml::find().map(Found::Uml).or_else(|_| qemu()),
+        _ => qemu(),
+    }
 }
 
-/// A machine that has booted, and whose state is kept.
+/// As [`crate::available`].
+pub(crate) fn available(emulator: Emulator) -> Result<String, Error> {
+    match parts(Wanted { emulator: Some(emulator), series: None })? {
+        Found::Qemu(version, kernel) => Ok(format!("qemu {version}, Linux {}", kernel.version())),
+        Found::Uml(uml) => Ok(format!("uml, Linux {}", uml.version())),
+    }
+}
+
+/// A machine that can run jobs.
 pub struct Booted {
     machine: Machine,
-    saved: Nameless,
+    /// The state of QEMU's machine at the end of its boot.
+    saved: Option<Nameless>,
 }
 
 impl Booted {
-    /// Performs a run in a machine that continues from the end of the boot. Several may run at a time.
+    /// Performs a run: in QEMU in a machine that continues from the end of the boot. Several may run at a
+    /// time.
     ///
     /// # Errors
     /// [`Error::Guest`] if the program in the guest refuses the scenario, [`Error::Interrupted`] if the
@@ -110,32 +188,25 @@ impl Booted {
         let began = Instant::now();
         let text = serde_json::to_vec(job).map_err(|error| Error::host("write a job")(error.into()))?;
         let job = Nameless::with(&text)?;
-        let mut qemu = Qemu::start(&self.machine.parts(), Some((&self.saved, &job)))?;
-        self.proceed(&mut qemu, monitor)?;
-        let mut run = loop {
-            let stop = || monitor.stop();
-            let watch = Watch { stage: "run the scenario", limit: RUN_LIMIT, stop: &stop };
-            match qemu.next_line(&watch)? {
-                Line::Progress(done_s, total_s) => monitor.progress(done_s, total_s),
-                Line::Done(run) => break *run,
-                Line::Refused(refusal) => return Err(Error::Guest(refusal)),
-                line @ Line::Ready => return Err(unexpected(&line)),
+        let Self { machine, saved } = self;
+        let (mut run, cpu) = match (&machine.kind, saved) {
+            (Kind::Uml(uml), _) => {
+                let mut process = uml.start(&machine.initramfs, &job)?;
+                let stop = || monitor.stop();
+                ready(&mut process, &Watch { stage: "boot", limit: BOOT_LIMIT, stop: &stop })?;
+                (follow(&mut process, monitor)?, process.cpu())
+            }
+            (Kind::Qemu { kernel, image }, saved) => {
+                let from = saved.as_ref().map(|saved| (saved, &job));
+                let mut qemu = Qemu::start(&machine.of(kernel, image), from)?;
+                proceed(&mut qemu, monitor)?;
+                (follow(qemu.process(), monitor)?, qemu.process().cpu())
             }
         };
-        run.summary.on = self.machine.description.clone();
-        run.summary.cost.cpu_s = qemu.cpu().as_secs_f64();
+        run.summary.on = machine.description.clone();
+        run.summary.cost.cpu_s = cpu.as_secs_f64();
         run.summary.cost.wall_s = began.elapsed().as_secs_f64();
         Ok(run)
-    }
-
-    /// Lets a machine continue, once its state is read.
-    fn proceed(&self, qemu: &mut Qemu, monitor: &dyn Monitor) -> Result<(), Error> {
-        let stop = || monitor.stop();
-        let watch = Watch { stage: "continue", limit: BOOT_LIMIT, stop: &stop };
-        let step = "continue the machine";
-        qemu.wait_for(step, ("query-status", "status"), &[PAUSED], &watch)?;
-        qemu.ask(step, ("cont", json!({})), &watch)?;
-        Ok(())
     }
 
     /// As [`Machine::description`].
@@ -145,8 +216,32 @@ impl Booted {
     }
 }
 
+/// Waits for the result of a run.
+fn follow(process: &mut Process, monitor: &mut dyn Monitor) -> Result<Run, Error> {
+    loop {
+        let stop = || monitor.stop();
+        let watch = Watch { stage: "run the scenario", limit: RUN_LIMIT, stop: &stop };
+        match process.next_line(&watch)? {
+            Line::Progress(done_s, total_s) => monitor.progress(done_s, total_s),
+            Line::Done(run) => return Ok(*run),
+            Line::Refused(refusal) => return Err(Error::Guest(refusal)),
+            line @ Line::Ready => return Err(unexpected(&line)),
+        }
+    }
+}
+
+/// Lets a machine in QEMU continue, once its state is read.
+fn proceed(qemu: &mut Qemu, monitor: &dyn Monitor) -> Result<(), Error> {
+    let stop = || monitor.stop();
+    let watch = Watch { stage: "continue", limit: BOOT_LIMIT, stop: &stop };
+    let step = "continue the machine";
+    qemu.wait_for(step, ("query-status", "status"), &[PAUSED], &watch)?;
+    qemu.ask(step, ("cont", json!({})), &watch)?;
+    Ok(())
+}
+
 fn unexpected(line: &Line) -> Error {
-    Error::Qemu { step: "bring the expected line of the guest", why: format!("it is {line:?}") }
+    Error::Emulator { emulator: "the machine", step: "bring the expected line of the guest", why: format!("it is {line:?}") }
 }
 
 /// The begin of the SHA-256 of some bytes.

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::output::Output;
+use fairpace_cli_core::place::Emulator;
 use fairpace_cli_core::table::{self, prose, table};
 use fairpace_kernel::{Check, Features, Standing};
 use serde::Serialize;
@@ -96,7 +97,8 @@ pub(crate) fn run(args: &DoctorArgs, global: Global, out: &mut Output) -> Result
     checks.extend(traffic::checks(&machine));
     checks.extend(path::checks(&machine, args.path));
     checks.push(testbed(&can_measure));
-    checks.push(virtual_time());
+    checks.push(virtual_time("virtual time", Emulator::Qemu));
+    checks.push(virtual_time("virtual time, UML", Emulator::Uml));
     if global.json {
         return out
             .json(&DoctorRecord {
@@ -127,12 +129,12 @@ fn testbed(machine: &Result<(), fairpace_testbed::Error>) -> Check {
 }
 
 /// The check of kernels in virtual time, which a server does not need either.
-fn virtual_time() -> Check {
+fn virtual_time(what: &'static str, emulator: Emulator) -> Check {
     let topic = Topic(
-        "virtual time",
+        what,
         "`--on virtual` runs real flows in a kernel whose time no load of this machine can disturb",
     );
-    match fairpace_cli_core::virtual_time::available() {
+    match fairpace_cli_core::virtual_time::available(emulator) {
         Ok(found) => topic.ok(found),
         Err(error) => {
             let remedy = miette::Diagnostic::help(&error).map(|help| help.to_string());
