@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
 
 use crate::message::JOB;
 use crate::ports;
@@ -17,6 +18,20 @@ pub(crate) enum Channel {
     Device(File),
 }
 
+/// Where what is written is among the kernel's messages.
+const MESSAGES: &str = "/dev/kmsg";
+
+/// Makes the kernel's messages the standard error of this process: User-mode Linux has no console, and an
+/// error of the host ends with these messages.
+fn speak_to_kernel() -> io::Result<()> {
+    let messages = OpenOptions::new().write(true).open(MESSAGES)?;
+    // SAFETY: both are descriptors of this process.
+    match unsafe { libc::dup2(messages.as_raw_fd(), libc::STDERR_FILENO) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 impl Channel {
     /// Opens the one that the machine has.
     ///
@@ -24,7 +39,7 @@ impl Channel {
     /// It has none.
     pub(crate) fn open() -> io::Result<Self> {
         match OpenOptions::new().read(true).write(true).open(DEVICE) {
-            Ok(device) => Ok(Self::Device(device)),
+            Ok(device) => speak_to_kernel().map(|()| Self::Device(device)),
             Err(_) => ports::open().map(|()| Self::Ports),
         }
     }

@@ -14,8 +14,9 @@ pub(crate) const PROGRAM: &str = "init";
 pub(crate) const MODULES: &str = "modules";
 /// Folders on which the guest mounts file systems.
 const MOUNT_POINTS: [&str; 4] = ["proc", "sys", "dev", "tmp"];
-/// The console, for messages of the kernel and of programs (Documentation/admin-guide/devices.txt of Linux).
-const TERMINAL: (&str, u32, u32) = ("dev/console", 5, 1);
+/// The console, for messages of the kernel and of programs (Documentation/admin-guide/devices.txt of Linux),
+/// and what Rust opens instead where there is none, as in User-mode Linux.
+const DEVICES: [(&str, u32, u32); 2] = [("dev/console", 5, 1), ("dev/null", 1, 3)];
 
 /// The initramfs with this program, and with the modules of a kernel that has any.
 ///
@@ -24,7 +25,7 @@ const TERMINAL: (&str, u32, u32) = ("dev/console", 5, 1);
 pub(crate) fn build(program: &Path, kernel: Option<&Kernel>) -> Result<Vec<u8>, Error> {
     let mut archive = Archive::default();
     MOUNT_POINTS.iter().for_each(|folder| archive.folder(folder));
-    archive.device(TERMINAL.0, TERMINAL.1, TERMINAL.2);
+    DEVICES.iter().for_each(|(path, major, minor)| archive.device(path, *major, *minor));
     archive.file(PROGRAM, &loadable(read(program)?));
     for library in libraries(program)? {
         let inside = library.to_string_lossy().trim_start_matches('/').to_owned();

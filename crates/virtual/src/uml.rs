@@ -26,11 +26,14 @@ const PREFIX: &str = "linux-";
 /// Its descriptors for the initramfs, and for the two files of `uml/host.c`. They are high, so that none is
 /// one that the start of a process uses, and below the usual limit of 1024.
 const DESCRIPTORS: [i32; 3] = [1000, 1001, 1002];
-/// The command line, equal in all runs: the kernel's random numbers depend on it, and on the seed. It has no
-/// device for a root and no console, and it ends at a panic. What follows `--` are arguments of the first
-/// process.
-const COMMAND_LINE: &str = "time-travel=inf-cpu seed=1 initrd=/proc/self/fd/1000 root=none console=none \
-                            panic=-1 quiet rdinit=/init --";
+/// The command line, equal in all runs: the kernel's random numbers depend on it, and on the seed. The clock of
+/// the day starts at a fixed time. There is no device for a root and no console, and a panic is the end. What
+/// follows `--` are arguments of the first process.
+const COMMAND_LINE: &str = "time-travel=inf-cpu time-travel-start=1767225600000000000 seed=1 \
+                            initrd=/proc/self/fd/1000 root=none console=none panic=-1 quiet rdinit=/init --";
+/// A variable of glibc, and a value with which it registers no restartable sequences (rseq(2)): the processes
+/// of the guest are children that unmap the memory of the registration, and Linux then ends them.
+const NO_RSEQ: (&str, &str) = ("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
 
 /// A kernel for User-mode Linux.
 pub(crate) struct Uml {
@@ -89,9 +92,15 @@ impl Uml {
             "--" => vec![format!("mem={}M", MEMORY_BYTES >> 20), word.to_owned(), guest::COMMAND.to_owned()],
             word => vec![word.to_owned()],
         }));
+        command.env(NO_RSEQ.0, NO_RSEQ.1);
         let log = |to: &Nameless| to.0.try_clone().map_err(failed());
         command.stdin(Stdio::null()).stdout(log(&errors)?).stderr(log(&errors)?);
         let place = move || {
+            // without addresses by chance, on which its memory would depend
+            // SAFETY: it sets an attribute of this process.
+            if unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) } < 0 {
+                return Err(io::Error::last_os_error());
+            }
             for (source, descriptor) in sources.into_iter().zip(DESCRIPTORS) {
                 // SAFETY: both are numbers; the files are open until the process has started.
                 if unsafe { libc::dup2(source, descriptor) } < 0 {
