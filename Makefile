@@ -18,7 +18,7 @@ SEED ?= 1
 
 .PHONY: help demo duels evaluate leaderboard reproduce validation validation-level setup build python notebooks test test-code \
 	test-packages test-python test-crates check tidy fmt lint docs bench count bench-kernel objects api packages-check deny \
-	tables level-theory level-evidence accuracy swarm abuse soak nightly packages packages-test kernels fuzz conform
+	tables level-theory level-evidence accuracy swarm abuse soak nightly packages packages-test kernels uml fuzz conform
 
 help:
 	@echo "make demo          a problem and a fix: simulated, then on this machine's own kernel (4 minutes as root, 3 more to build)"
@@ -30,6 +30,7 @@ help:
 	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
 	@echo "make validation-level  the same for LEVEL: research/level/validation.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds 30 seconds each of abuse and soak, and deny"
+	@echo "make uml           the kernel of --on virtual:uml, in the user's cache (six minutes of CPU time)"
 	@echo "make python        the Python package: a wheel in dist, tested in a fresh virtual environment (5 minutes)"
 	@echo "make notebooks     docs/notebooks, and the controller that one of them trains: examples/learned.h (half an hour)"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"
@@ -171,6 +172,9 @@ api:
 
 packages-check:
 	scripts/package-crates.sh
+
+uml:
+	@scripts/uml.sh $(ARGS)
 
 kernels: setup
 	INSTALL=1 scripts/kernels.sh $(ARGS)

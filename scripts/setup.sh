@@ -33,6 +33,11 @@ have unshare || useful="$useful util-linux"
 [ "$all" = no ] || have qemu-system-x86_64 || useful="$useful qemu-system-x86"
 [ "$all" = no ] || have xz || useful="$useful xz-utils"
 
+# make uml builds a kernel
+for tool in flex bison bc patch; do
+	[ "$all" = no ] || have "$tool" || useful="$useful $tool"
+done
+
 # the tests of the Python package run in a virtual environment, into which ensurepip puts pip
 [ "$all" = no ] || have python3 || useful="$useful python3"
 [ "$all" = no ] || python3 -c 'import ensurepip, venv' 2>/dev/null || useful="$useful python3-venv"

@@ -103,9 +103,9 @@ pub fn parse_place() -> impl TypedValueParser<Value = Place> {
     PossibleValuesParser::new(known.into_iter().chain(in_virtual_time)).map(|name| match name.as_str() {
         "sim" => Place::Simulator,
         "kernel" => Place::Kernel,
-        name => {
-            Place::Virtual(VIRTUAL.into_iter().find(|(_, of, _)| *of == name).and_then(|(emulator, ..)| emulator))
-        }
+        name => Place::Virtual(
+            VIRTUAL.into_iter().find(|(_, of, _)| *of == name).and_then(|(emulator, ..)| emulator),
+        ),
     })
 }
 

@@ -34,7 +34,9 @@ pub(crate) fn run(args: &CompareArgs, call: Call<'_>) -> Result<(), Failure> {
         Place::Kernel => on_kernel(&scenarios, |scenario, cc| {
             host::run(scenario, place.target(), cc, &call.signals, call.global.quiet)
         })?,
-        Place::Virtual(emulator) => in_virtual_time(&scenarios, args.place.wanted(emulator), args.jobs.at_a_time, &call)?,
+        Place::Virtual(emulator) => {
+            in_virtual_time(&scenarios, args.place.wanted(emulator), args.jobs.at_a_time, &call)?
+        }
     };
     let Compared { runs, unchanged, .. } = &compared;
     let Call { global, out, .. } = call;

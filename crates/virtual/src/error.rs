@@ -33,7 +33,10 @@ pub enum Error {
 
     /// A kernel series is asked for where there is one kernel only.
     #[error("--kernel chooses a kernel for QEMU, and virtual:uml has one of its own")]
-    #[diagnostic(code(fairpace::virtual_time::own_kernel), help("write --on virtual:qemu, or leave --kernel out"))]
+    #[diagnostic(
+        code(fairpace::virtual_time::own_kernel),
+        help("write --on virtual:qemu, or leave --kernel out")
+    )]
     OwnKernel,
 
     /// The cache has no kernel of the series.

@@ -241,7 +241,11 @@ fn proceed(qemu: &mut Qemu, monitor: &dyn Monitor) -> Result<(), Error> {
 }
 
 fn unexpected(line: &Line) -> Error {
-    Error::Emulator { emulator: "the machine", step: "bring the expected line of the guest", why: format!("it is {line:?}") }
+    Error::Emulator {
+        emulator: "the machine",
+        step: "bring the expected line of the guest",
+        why: format!("it is {line:?}"),
+    }
 }
 
 /// The begin of the SHA-256 of some bytes.

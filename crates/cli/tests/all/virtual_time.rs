@@ -32,9 +32,19 @@ fn run(place: &Place, arguments: &[&str]) -> Ended {
 
 /// Whether this machine has QEMU and a kernel; if not, the test is reported as skipped.
 fn can_boot() -> bool {
+    is_there("virtual time")
+}
+
+/// Whether this machine has User-mode Linux; if not, the test is reported as skipped.
+fn has_uml() -> bool {
+    is_there("virtual time, UML")
+}
+
+/// Whether `doctor` finds what this check is of.
+fn is_there(what: &str) -> bool {
     let doctor = run(&Place::new(), &["doctor", "--json"]).json();
     let checks = doctor["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["what"] == "virtual time").unwrap();
+    let check = checks.iter().find(|check| check["what"] == what).unwrap();
     let can = check["standing"] == "ok";
     if !can {
         skip(&format!("there is no kernel in virtual time: {}: {}", check["found"], check["remedy"]));
@@ -45,7 +55,7 @@ fn can_boot() -> bool {
 #[test]
 fn what_is_missing_is_named_with_the_command_that_gets_it() {
     let place = Place::with_scenario();
-    let virtually = ["sim", "small.toml", "--on", "virtual"];
+    let virtually = ["sim", "small.toml", "--on", "virtual:qemu"];
     let without_qemu: Ended = place.command(&virtually).env("PATH", "/nonexistent").output().unwrap().into();
     without_qemu.fails(3, "apt-get install qemu-system-x86");
     let has_qemu = Command::new("qemu-system-x86_64").arg("--version").output().is_ok();
@@ -56,6 +66,12 @@ fn what_is_missing_is_named_with_the_command_that_gets_it() {
         let wrong = [&virtually[..], &["--kernel", "six"]].concat();
         place.run(&wrong).fails(2, "`six` is no series of kernels");
     }
+    let uml = ["sim", "small.toml", "--on", "virtual:uml"];
+    place.run(&uml).fails(3, "make uml");
+    let mut named = place.command(&uml);
+    let named: Ended = named.env("FAIRPACE_UML", "/nonexistent").output().unwrap().into();
+    named.fails(3, "FAIRPACE_UML names /nonexistent");
+    place.run(&[&uml[..], &["--kernel", "6.1"]].concat()).fails(2, "write --on virtual:qemu");
     let doctor = place.command(&["doctor"]).env("PATH", "/nonexistent").output().unwrap();
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert!(said.contains("apt-get install qemu-system-x86"), "{said}");
@@ -105,19 +121,25 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// beside it, so it is the same alone, beside others, and beside load.
 #[test]
 fn two_runs_have_the_same_bytes_beside_load_and_another_seed_has_others() {
-    if !can_boot() {
-        return;
+    for (emulator, there) in [("qemu", can_boot()), ("uml", has_uml())] {
+        if there {
+            two_runs_have_the_same_bytes(emulator);
+        }
     }
+}
+
+fn two_runs_have_the_same_bytes(emulator: &str) {
     let place = Place::new();
-    let compare = "compare --on virtual --rate 10mbit --buffer 100kB --rtt 20ms,40ms --duration 2s \
+    let compare = "compare --rate 10mbit --buffer 100kB --rtt 20ms,40ms --duration 2s \
                    --warmup 1s --stagger 200ms --json --quiet --out out --cc";
+    let on = format!("virtual:{emulator}");
     let compare = |of: &str, seed: &str| {
-        let arguments: Vec<&str> = compare.split(' ').chain([of, "--seed", seed]).collect();
+        let arguments: Vec<&str> = compare.split(' ').chain([of, "--seed", seed, "--on", &on]).collect();
         let summaries = run(&place, &arguments).succeeds().json();
         let summaries = summaries.as_array().unwrap().clone();
         for summary in &summaries {
             let on = summary["on"].as_str().unwrap();
-            assert!(on.starts_with("virtual: qemu ") && on.contains(", Linux "), "{on}");
+            assert!(on.starts_with(&format!("virtual: {emulator}")) && on.contains(", Linux "), "{on}");
             let goodput: f64 = (0..2).map(|i| summary["flows"][i]["goodput_mbps"].as_f64().unwrap()).sum();
             assert!((5.0..12.0).contains(&goodput), "{summary}");
         }
@@ -135,11 +157,16 @@ fn two_runs_have_the_same_bytes_beside_load_and_another_seed_has_others() {
 
 #[test]
 fn what_the_testbed_refuses_in_the_guest_reaches_the_user() {
-    if !can_boot() {
-        return;
+    for (on, there) in [("virtual:qemu", can_boot()), ("virtual:uml", has_uml())] {
+        if there {
+            what_the_testbed_refuses(on);
+        }
     }
+}
+
+fn what_the_testbed_refuses(on: &str) {
     let place = Place::with_scenario();
-    let sim = ["sim", "small.toml", "--on", "virtual:qemu", "--set", "flow.1.cc=kernel:moon", "--quiet"];
+    let sim = ["sim", "small.toml", "--on", on, "--set", "flow.1.cc=kernel:moon", "--quiet"];
     run(&place, &sim).fails(2, "this kernel has no congestion control named `moon`");
 }
 
@@ -156,7 +183,7 @@ fn emulators(of: &Child) -> Vec<i32> {
 
 /// A run that is booting, and its QEMU process.
 fn booting(place: &Place) -> (Child, i32) {
-    let mut command = command(place, &["sim", "small.toml", "--on", "virtual"]);
+    let mut command = command(place, &["sim", "small.toml", "--on", "virtual:qemu"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let since = Instant::now();
     while since.elapsed() < SOON {
@@ -203,4 +230,52 @@ fn nothing_is_left_behind_by_ctrl_c_and_by_the_end_of_either_process() {
     let (mut child, _) = booting(&place);
     child.kill().unwrap();
     assert_eq!(ends_with_nothing_left(&place, child).code, -1);
+}
+
+/// The processes of User-mode Linux: kernel and guest, by their command line.
+fn user_mode_kernels() -> Vec<i32> {
+    let is_it = |pid: &i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains("initrd=/proc/self/fd/1000")
+    };
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_it).collect()
+}
+
+/// A run in User-mode Linux that has begun, and is far from its end.
+fn running_in_uml(place: &Place) -> Child {
+    let sim = ["sim", "small.toml", "--on", "virtual:uml", "--duration", "1000s", "--quiet"];
+    let mut command = command(place, &sim);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let since = Instant::now();
+    // the kernel, and the first process of the guest
+    while user_mode_kernels().len() < 2 {
+        assert!(since.elapsed() < SOON, "User-mode Linux does not start");
+        thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+#[test]
+fn user_mode_linux_leaves_nothing_behind() {
+    if !has_uml() {
+        return;
+    }
+    let gone = || {
+        let since = Instant::now();
+        while !user_mode_kernels().is_empty() {
+            assert!(since.elapsed() < SOON, "User-mode Linux is left behind");
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let place = Place::with_scenario();
+    let child = running_in_uml(&place);
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    Ended::from(child.wait_with_output().unwrap()).fails(130, "interrupted");
+    gone();
+    let mut child = running_in_uml(&place);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    gone();
+    assert_eq!(place.files(), ["small.toml"]);
 }
