@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/fairpace: the channel between a program in User-mode Linux and the program that has started it, which leaves it two
- * open files. What the guest reads comes from the one, what it writes goes to the other. The host's system call ends
- * before the guest proceeds, so no interrupt arrives at a time of the host, as it would with a console.
+ * /dev/fairpace: the channel between a program in User-mode Linux and the program that has started it, which leaves
+ * it two open files. What the guest reads comes from the one, what it writes goes to the other. The host's system call
+ * ends before the guest proceeds, so no interrupt arrives at a time of the host, as it would with a console.
  */
 #include <linux/fs.h>
 #include <linux/init.h>

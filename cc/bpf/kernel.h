@@ -127,6 +127,7 @@ struct ack_sample {
 
 #pragma clang attribute pop
 
+/* a tcp_congestion_ops has cwnd_event_tx_start: here always, since libbpf skips what the kernel has not */
 #define CC_KERNEL_HAS_TX_START 1
 
 /* libbpf matches these members by name against the kernel's own struct. */

@@ -17,6 +17,7 @@
 #error "cong_control has other arguments before Linux 6.10"
 #endif
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+/* a tcp_congestion_ops has cwnd_event_tx_start */
 #define CC_KERNEL_HAS_TX_START 1
 #endif
 

@@ -1,4 +1,5 @@
-//! The guest's side of the channel to the host, which no interrupt uses: one would come at a time of the host.
+//! The guest's side of the channel to the host. It needs no interrupt, which would come at a time of the
+//! host.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -2,15 +2,16 @@
 //! program runs scenarios on the testbed.
 //!
 //! The clock of the guest counts the instructions that it executes (QEMU), or stands still (User-mode Linux),
-//! and jumps to the next timer when the guest is idle. So the load of the host delays the result and does not change it: a run is a function of
-//! scenario, seed, kernel and program. The crate is neither a testbed nor a simulator, and it measures
-//! nothing: the guest calls what `guest::serve` gets. It needs neither root nor KVM, and no file system of
-//! the host is visible in the guest.
+//! and jumps to the next timer when the guest is idle. So the load of the host delays the result and does not
+//! change it: a run is a function of scenario, seed, kernel and program. The crate is neither a testbed nor a
+//! simulator, and it measures nothing: the guest calls what `guest::serve` gets. It needs neither root nor
+//! KVM, and no file system of the host is visible in the guest.
 //!
-//! - [`Machine::find`]: QEMU with a kernel of the cache, or User-mode Linux; and the initramfs with this program.
+//! - [`Machine::find`]: QEMU with a kernel of the cache, or User-mode Linux; and the initramfs with this
+//!   program.
 //! - [`Machine::boot`]: QEMU's kernel boots once, and its state is kept when the guest is ready.
-//! - [`Booted::run`]: each run continues from that state, so runs do not depend on each other. User-mode Linux
-//!   boots in each run.
+//! - [`Booted::run`]: each run continues from that state, so runs do not depend on each other. User-mode
+//!   Linux boots in each run.
 //! - [`guest::serve`]: the other side, the first process of the guest.
 //!
 //! Host and guest exchange everything without interrupts (`channel.rs`), which would come at a time of the

@@ -50,8 +50,8 @@ impl Nameless {
 pub(crate) struct Watch<'a> {
     /// What the guest is to do: "boot".
     pub(crate) stage: &'static str,
-    /// Processor time that the emulator may take from one line of the guest to the next: real time would depend on
-    /// the load of the host.
+    /// Processor time that the emulator may take from one line of the guest to the next: real time would
+    /// depend on the load of the host.
     pub(crate) limit: Duration,
     /// Whether the user ended the command.
     pub(crate) stop: &'a dyn Fn() -> bool,
@@ -162,7 +162,8 @@ impl Drop for Process {
     }
 }
 
-/// The user and system time in a process's `stat`, and those of children that have ended, in ticks. Its name may have spaces; the state follows it.
+/// The user and system time in a process's `stat`, and those of children that have ended, in ticks. Its name
+/// may have spaces; the state follows it.
 fn ticks(stat: &str) -> Option<u64> {
     let (_, after) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = after.split(' ').collect();

@@ -26,9 +26,9 @@ const PREFIX: &str = "linux-";
 /// Its descriptors for the initramfs, and for the two files of `uml/host.c`. They are high, so that none is
 /// one that the start of a process uses, and below the usual limit of 1024.
 const DESCRIPTORS: [i32; 3] = [1000, 1001, 1002];
-/// The command line, equal in all runs: the kernel's random numbers depend on it, and on the seed. The clock of
-/// the day starts at a fixed time. There is no device for a root and no console, and a panic is the end. What
-/// follows `--` are arguments of the first process.
+/// The command line, equal in all runs: the kernel's random numbers depend on it, and on the seed. The clock
+/// of the day starts at a fixed time. There is no device for a root and no console, and a panic is the end.
+/// What follows `--` are arguments of the first process.
 const COMMAND_LINE: &str = "time-travel=inf-cpu time-travel-start=1767225600000000000 seed=1 \
                             initrd=/proc/self/fd/1000 root=none console=none panic=-1 quiet rdinit=/init --";
 /// A variable of glibc, and a value with which it registers no restartable sequences (rseq(2)): the processes

@@ -232,28 +232,33 @@ fn nothing_is_left_behind_by_ctrl_c_and_by_the_end_of_either_process() {
     assert_eq!(ends_with_nothing_left(&place, child).code, -1);
 }
 
-/// The processes of User-mode Linux: kernel and guest, by their command line.
-fn user_mode_kernels() -> Vec<i32> {
-    let is_it = |pid: &i32| {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains("initrd=/proc/self/fd/1000")
+/// The children of a process.
+fn children(of: i32) -> Vec<i32> {
+    let parent = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").and_then(|(_, after)| after.split(' ').nth(1)?.parse().ok())
     };
     let all = fs::read_dir("/proc").unwrap().flatten();
-    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_it).collect()
+    let all = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    all.filter(|pid| parent(pid) == Some(of)).collect()
 }
 
-/// A run in User-mode Linux that has begun, and is far from its end.
-fn running_in_uml(place: &Place) -> Child {
-    let sim = ["sim", "small.toml", "--on", "virtual:uml", "--duration", "1000s", "--quiet"];
+/// A run in User-mode Linux that is far from its end, its kernel, and the processes of the guest.
+fn running_in_uml(place: &Place) -> (Child, Vec<i32>) {
+    let sim = ["sim", "small.toml", "--on", "virtual:uml", "--set", "duration=1000s", "--quiet"];
     let mut command = command(place, &sim);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let since = Instant::now();
-    // the kernel, and the first process of the guest
-    while user_mode_kernels().len() < 2 {
-        assert!(since.elapsed() < SOON, "User-mode Linux does not start");
+    while since.elapsed() < SOON && child.try_wait().unwrap().is_none() {
+        for kernel in children(child.id().cast_signed()) {
+            let guest = children(kernel);
+            if !guest.is_empty() {
+                return (child, [vec![kernel], guest].concat());
+            }
+        }
         thread::sleep(Duration::from_millis(20));
     }
-    child
+    panic!("User-mode Linux does not run: {:?}", child.wait_with_output());
 }
 
 #[test]
@@ -261,21 +266,23 @@ fn user_mode_linux_leaves_nothing_behind() {
     if !has_uml() {
         return;
     }
-    let gone = || {
+    let gone = |processes: Vec<i32>| {
         let since = Instant::now();
-        while !user_mode_kernels().is_empty() {
+        // what has ended and is not waited for has no command line
+        let runs = |pid: &i32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
+        while processes.iter().any(runs) {
             assert!(since.elapsed() < SOON, "User-mode Linux is left behind");
             thread::sleep(Duration::from_millis(20));
         }
     };
     let place = Place::with_scenario();
-    let child = running_in_uml(&place);
+    let (child, processes) = running_in_uml(&place);
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     Ended::from(child.wait_with_output().unwrap()).fails(130, "interrupted");
-    gone();
-    let mut child = running_in_uml(&place);
+    gone(processes);
+    let (mut child, processes) = running_in_uml(&place);
     child.kill().unwrap();
     child.wait().unwrap();
-    gone();
+    gone(processes);
     assert_eq!(place.files(), ["small.toml"]);
 }
