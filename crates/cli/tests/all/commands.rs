@@ -231,6 +231,7 @@ fn doctor_explains_this_kernel() {
         "send buffer",
         "patches",
         "virtual time",
+        "virtual time, UML",
     ] {
         assert!(record["checks"].as_array().expect("a list").iter().any(|c| c["what"] == what), "{what}");
     }

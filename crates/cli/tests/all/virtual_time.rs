@@ -17,12 +17,15 @@ use crate::support::{Ended, Place};
 /// Time for which a test waits for a process that starts or ends.
 const SOON: Duration = Duration::from_secs(300);
 
-/// A command that finds the kernels of the user's cache, where other tests have none.
+/// A command that finds the kernels of the user's cache, and that of FAIRPACE_UML, where other tests have none.
 fn command(place: &Place, arguments: &[&str]) -> Command {
     let mut command = place.command(arguments);
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cache")));
     command.env("XDG_CACHE_HOME", cache.unwrap_or_default());
+    if let Some(uml) = std::env::var_os("FAIRPACE_UML") {
+        command.env("FAIRPACE_UML", uml);
+    }
     command
 }
 

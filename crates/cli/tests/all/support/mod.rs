@@ -100,7 +100,11 @@ impl Place {
 
     fn prepare(&self, command: &mut Command) {
         command.current_dir(self.path()).stdin(Stdio::null());
-        command.env_remove("FAIRPACE_LOG").env_remove("COLUMNS").env("NO_COLOR", "1");
+        command
+            .env_remove("FAIRPACE_LOG")
+            .env_remove("FAIRPACE_UML")
+            .env_remove("COLUMNS")
+            .env("NO_COLOR", "1");
         // what is compiled goes away with the test
         command.env("XDG_CACHE_HOME", self.path().join(".cache"));
     }
