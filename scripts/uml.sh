@@ -19,9 +19,9 @@ version=6.12.118-1
 package=linux-source-$series
 built=${fetched%/kernels}/uml
 # Parts of the source that no User-mode Linux has; the configuration reads the Kconfig of all.
-without=(--exclude='*/Documentation/*/*' --exclude='*/tools/testing/*' --exclude='*/sound/*.[ch]' --exclude='*/arch/[!ux]*/*.[chS]'
-	--exclude='*/arch/*/boot/dts/*' --exclude='*/drivers/gpu/*.[ch]' --exclude='*/drivers/media/*.[ch]'
-	--exclude='*/drivers/net/ethernet/*.[ch]' --exclude='*/drivers/net/wireless/*.[ch]')
+without=(--exclude='*/Documentation/*/*' --exclude='*/tools/testing/*' --exclude='*/sound/*.[ch]'
+	--exclude='*/arch/[!ux]*/*.[chS]' --exclude='*/arch/*/boot/dts/*' --exclude='*/drivers/gpu/*.[ch]'
+	--exclude='*/drivers/media/*.[ch]' --exclude='*/drivers/net/ethernet/*.[ch]' --exclude='*/drivers/net/wireless/*.[ch]')
 
 cannot_build() {
 	echo "uml: $1" >&2

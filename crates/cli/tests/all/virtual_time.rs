@@ -17,7 +17,7 @@ use crate::support::{Ended, Place};
 /// Time for which a test waits for a process that starts or ends.
 const SOON: Duration = Duration::from_secs(300);
 
-/// A command that finds the kernels of the user's cache, and that of FAIRPACE_UML, where other tests have none.
+/// A command that finds the kernels of the user's cache and of FAIRPACE_UML, where other tests have none.
 fn command(place: &Place, arguments: &[&str]) -> Command {
     let mut command = place.command(arguments);
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
