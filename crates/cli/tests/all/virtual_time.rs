@@ -124,20 +124,23 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// beside it, so it is the same alone, beside others, and beside load.
 #[test]
 fn two_runs_have_the_same_bytes_beside_load_and_another_seed_has_others() {
-    for (emulator, there) in [("qemu", can_boot()), ("uml", has_uml())] {
+    // In User-mode Linux, where time costs little, the runs are longer: with one of its builds, socket
+    // buffers held a flow of kernel:bbr back for 12 % of 2 s, which the testbed does not judge.
+    for (emulator, duration, there) in [("qemu", "2s", can_boot()), ("uml", "6s", has_uml())] {
         if there {
-            two_runs_have_the_same_bytes(emulator);
+            two_runs_have_the_same_bytes(emulator, duration);
         }
     }
 }
 
-fn two_runs_have_the_same_bytes(emulator: &str) {
+fn two_runs_have_the_same_bytes(emulator: &str, duration: &str) {
     let place = Place::new();
-    let compare = "compare --rate 10mbit --buffer 100kB --rtt 20ms,40ms --duration 2s \
+    let compare = "compare --rate 10mbit --buffer 100kB --rtt 20ms,40ms \
                    --warmup 1s --stagger 200ms --json --quiet --out out --cc";
     let on = format!("virtual:{emulator}");
     let compare = |of: &str, seed: &str| {
-        let arguments: Vec<&str> = compare.split(' ').chain([of, "--seed", seed, "--on", &on]).collect();
+        let arguments: Vec<&str> =
+            compare.split(' ').chain([of, "--seed", seed, "--on", &on, "--duration", duration]).collect();
         let summaries = run(&place, &arguments).succeeds().json();
         let summaries = summaries.as_array().unwrap().clone();
         for summary in &summaries {
