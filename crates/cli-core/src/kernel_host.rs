@@ -11,7 +11,7 @@ use crate::host;
 use crate::place::Place;
 use crate::progress::{Progress, expected_packets};
 use crate::signals::Signals;
-use crate::virtual_time::{self, VirtualKernel};
+use crate::virtual_time::{VirtualKernel, Wanted};
 
 /// A kernel that runs real flows.
 pub enum KernelHost {
@@ -22,13 +22,14 @@ pub enum KernelHost {
 }
 
 impl KernelHost {
-    /// Checks that this machine has what runs at a place need; creates nothing.
+    /// Checks that this machine has what runs at a place need, in virtual time a kernel of `series` or any;
+    /// creates nothing.
     ///
     /// # Errors
     /// Returns an error that says what is missing.
-    pub fn check(place: Place) -> Result<(), Failure> {
+    pub fn check(place: Place, series: Option<&str>) -> Result<(), Failure> {
         match place {
-            Place::Virtual => Ok(virtual_time::available().map(drop)?),
+            Place::Virtual(emulator) => Wanted { emulator, series }.check(),
             _ => Ok(fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?),
         }
     }
@@ -45,9 +46,12 @@ impl KernelHost {
         signals: &Signals,
         quiet: bool,
     ) -> Result<Self, Failure> {
-        Self::check(place)?;
+        Self::check(place, series)?;
         match place {
-            Place::Virtual => VirtualKernel::boot(series, scenarios, signals, quiet).map(Self::Virtual),
+            Place::Virtual(emulator) => {
+                let wanted = Wanted { emulator, series };
+                VirtualKernel::boot(wanted, scenarios, signals, quiet).map(Self::Virtual)
+            }
             _ => Ok(Self::Running),
         }
     }

@@ -37,11 +37,11 @@ impl Place {
 
     /// Name of the place, as the option `--on` takes it.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Simulator => Target::Simulator.name(),
             Self::Kernel => Target::Testbed.name(),
-            Self::Virtual => "virtual",
+            Self::Virtual(emulator) => name_of(emulator),
         }
     }
 
@@ -77,7 +77,7 @@ impl From<Target> for Place {
 /// A kernel as tables name it, from its release or from the description of one in virtual time.
 #[must_use]
 pub fn kernel_shown(kernel: &str) -> String {
-    match kernel.starts_with(Place::Virtual.name()) {
+    match kernel.starts_with(name_of(None)) {
         true => kernel.to_owned(),
         false => format!("Linux {kernel}"),
     }

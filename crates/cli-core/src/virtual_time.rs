@@ -25,6 +25,19 @@ pub struct Wanted<'a> {
     pub series: Option<&'a str>,
 }
 
+impl Wanted<'_> {
+    /// Checks that this machine has it; creates nothing.
+    pub(crate) fn check(self) -> Result<(), Failure> {
+        Ok(Machine::find(Path::new(THIS), self.into()).map(drop)?)
+    }
+}
+
+impl<'a> From<Wanted<'a>> for fairpace_virtual::Wanted<'a> {
+    fn from(wanted: Wanted<'a>) -> Self {
+        Self { emulator: wanted.emulator.map(Into::into), series: wanted.series }
+    }
+}
+
 impl From<Emulator> for fairpace_virtual::Emulator {
     fn from(emulator: Emulator) -> Self {
         match emulator {
@@ -49,10 +62,7 @@ impl VirtualKernel {
         quiet: bool,
     ) -> Result<Self, Failure> {
         scenarios.iter().try_for_each(check)?;
-        let machine = Machine::find(
-            Path::new(THIS),
-            fairpace_virtual::Wanted { emulator: wanted.emulator.map(Into::into), series: wanted.series },
-        )?;
+        let machine = Machine::find(Path::new(THIS), wanted.into())?;
         if !quiet {
             note(&format!("booting: {}", machine.description()));
         }

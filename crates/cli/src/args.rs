@@ -333,9 +333,14 @@ impl PlaceArgs {
         }
     }
 
+    /// The series of the kernel in virtual time.
+    pub(crate) fn series(&self) -> Option<&str> {
+        self.kernel.as_deref()
+    }
+
     /// The kernel in virtual time, in this emulator.
     pub(crate) fn wanted(&self, emulator: Option<Emulator>) -> Wanted<'_> {
-        Wanted { emulator, series: self.kernel.as_deref() }
+        Wanted { emulator, series: self.series() }
     }
 }
 

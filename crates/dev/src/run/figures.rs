@@ -131,7 +131,7 @@ impl Figures {
 /// Where figures are run: a record has one place for real flows, which is the running kernel.
 fn target(args: &RunArgs) -> Result<Target, Failure> {
     match args.on.unwrap_or(Place::Simulator) {
-        Place::Virtual => Err(Failure::new(
+        Place::Virtual(_) => Err(Failure::new(
             Exit::Usage,
             "figures are not yet run on a kernel in virtual time",
             "write --on kernel, or run a validation or an evaluation there",

@@ -14,8 +14,8 @@ use fairpace_cli_core::place::Place;
 use fairpace_cli_core::signals::Signals;
 
 /// Checks that this machine can run cases on the kernel of a place.
-pub(super) fn check(place: Place) -> Result<(), Failure> {
-    KernelHost::check(place)
+pub(super) fn check(place: Place, series: Option<&str>) -> Result<(), Failure> {
+    KernelHost::check(place, series)
 }
 
 /// Runs each case of each algorithm that the user asked for once, unless the store has its run. A run that

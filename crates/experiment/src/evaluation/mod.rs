@@ -136,7 +136,7 @@ impl Evaluation<'_> {
         check_seeds(args.seed, most)?;
         let on_kernel = self.on != Place::Simulator;
         if on_kernel {
-            kernel::check(self.on)?;
+            kernel::check(self.on, self.series)?;
         }
         // what real flows can show are few cases, which are of the full form
         let form = if args.quick && !on_kernel { Form::Quick } else { Form::Full };
@@ -223,7 +223,7 @@ impl Evaluation<'_> {
 
     fn form(&self) -> &'static str {
         match (self.on, self.args.paths, self.args.quick) {
-            (Place::Kernel | Place::Virtual, ..) => "kernel",
+            (Place::Kernel | Place::Virtual(_), ..) => "kernel",
             (Place::Simulator, Some(_), _) => "random paths",
             (Place::Simulator, None, true) => "quick",
             (Place::Simulator, None, false) => "full",

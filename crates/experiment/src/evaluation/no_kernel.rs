@@ -8,7 +8,7 @@ use fairpace_cli_core::host::without_kernel;
 use fairpace_cli_core::place::Place;
 use fairpace_cli_core::signals::Signals;
 
-pub(super) fn check(_: Place) -> Result<(), Failure> {
+pub(super) fn check(_: Place, _: Option<&str>) -> Result<(), Failure> {
     Err(without_kernel())
 }
 
