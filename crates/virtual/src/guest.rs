@@ -23,6 +23,8 @@ const FILE_SYSTEMS: [(&str, &str); 4] =
 const FOLDER: &str = "/tmp/job";
 /// Time for which a guest without work sleeps, again and again.
 const IDLE: Duration = Duration::from_secs(3600);
+/// Some ticks of any kernel: one is 10 ms at most.
+const TICKS: Duration = Duration::from_millis(40);
 /// Bytes of a page of memory.
 const PAGE_BYTES: u64 = 4096;
 /// Command of random(4) that makes new random numbers depend on what was written.
@@ -107,6 +109,8 @@ fn set_up() -> Result<(), Refusal> {
 /// Checks that timers have a resolution of nanoseconds. Where the kernel trusts no clock of the machine they
 /// have that of its tick, and a paced flow sends a packet per tick at most: BBR had 5.8 of 50 Mbit/s.
 fn check_timers() -> Result<(), Refusal> {
+    // the kernel changes to fine timers in a tick, and User-mode Linux has booted before the first one
+    std::thread::sleep(TICKS);
     let resolution = nix::time::clock_getres(nix::time::ClockId::CLOCK_MONOTONIC);
     let resolution =
         resolution.map_err(|errno| unexpected("read the resolution of timers", &errno.into()))?;
