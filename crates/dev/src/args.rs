@@ -159,8 +159,8 @@ pub(crate) struct RunArgs {
     /// simulator with; by default the running one.
     #[arg(long, value_parser = parse_place())]
     pub(crate) on: Option<Place>,
-    /// Of a validation: the series of the kernel in virtual time, such as 6.12; by default the newest one
-    /// that was fetched.
+    /// Of figures and a validation: the series of the kernel in virtual time, such as 6.12; by default the
+    /// newest one that was fetched.
     #[arg(long, value_name = "SERIES")]
     pub(crate) kernel: Option<String>,
     /// Of a validation: only the scenarios with these names. Of CSV files: only rows with these values in

@@ -184,6 +184,9 @@ impl Measured {
 pub struct Cost {
     /// Commit of the program that measured.
     pub commit: String,
+    /// Of real flows in virtual time: emulator and kernel with their versions and hashes; empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kernel: String,
     /// SHA-256 over everything that was run, in hexadecimal digits.
     pub scenarios_hash: String,
     /// Number of simulations or kernel runs.

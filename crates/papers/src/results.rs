@@ -35,8 +35,11 @@ pub fn measured(
     let sum = |of: fn(&fairpace_results::Cost) -> f64| {
         round(runs().map(|run| of(&run.summary.cost)).filter(|cost| cost.is_finite()).sum())
     };
+    let named = [Target::Simulator, Target::Testbed].map(Target::name);
+    let in_virtual_time = runs().find(|run| !named.contains(&run.summary.on.as_str()));
     let cost = Cost {
         commit: commit.to_owned(),
+        kernel: in_virtual_time.map_or_else(String::new, |run| run.summary.on.clone()),
         scenarios_hash,
         runs: u32::try_from(runs().count()).unwrap_or(u32::MAX),
         wall_s: sum(|cost| cost.wall_s),

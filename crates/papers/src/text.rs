@@ -128,10 +128,11 @@ pub(crate) fn of(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// Text of the cost of a place: "12 runs, 8 s of CPU time, commit `0123`".
+/// Text of the cost of a place: "12 runs, 8 s of CPU time, commit `0123`", and of real flows the kernel.
 pub(crate) fn cost(cost: &Cost) -> String {
-    let Cost { runs, cpu_s, commit, .. } = cost;
-    format!("{}, {} of CPU time, commit `{commit}`", of(u64::from(*runs), "run"), duration(*cpu_s))
+    let Cost { runs, cpu_s, commit, kernel, .. } = cost;
+    let on = if kernel.is_empty() { String::new() } else { format!(", on {kernel}") };
+    format!("{}, {} of CPU time, commit `{commit}`{on}", of(u64::from(*runs), "run"), duration(*cpu_s))
 }
 
 /// Text of a relation with its numbers: "17.2 ≥ 12.3 = 3 × 4.1, within 5 %".

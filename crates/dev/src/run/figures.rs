@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::COMMIT;
+use fairpace_cli_core::kernel_host::KernelHost;
 use fairpace_cli_core::output::{Output, note};
 use fairpace_cli_core::place::Place;
 use fairpace_cli_core::progress::expected_packets;
@@ -21,7 +22,7 @@ use fairpace_papers::results;
 use fairpace_papers::sheet::Sheet;
 use fairpace_scenario::{Scenario, Target};
 
-use super::{Call, Experiment, store};
+use super::{Call, Experiment, Store, store};
 use crate::args::RunArgs;
 pub(crate) use pages::pages;
 
@@ -77,9 +78,10 @@ impl Figures {
     }
 
     /// Reads all runs of a figure, and records the results.
-    fn finish<'a>(&self, work: Work<'a>, on: Target, args: &RunArgs) -> Result<Finished<'a>, Failure> {
+    fn finish<'a>(&self, work: Work<'a>, host: &Host, args: &RunArgs) -> Result<Finished<'a>, Failure> {
         let Work { sheet, stack, plan } = work;
-        let kept = |scenario: &Scenario| store(&self.root, scenario).get(scenario, on);
+        let on = host.on();
+        let kept = |scenario: &Scenario| host.store(&self.root, scenario).get(scenario, on);
         let outcomes = plan
             .outcomes(kept)
             .map_err(|message| Failure::new(Exit::Internal, format!("{}: {message}", sheet.name()), ""))?;
@@ -128,15 +130,33 @@ impl Figures {
     }
 }
 
-/// Where figures are run: a record has one place for real flows, which is the running kernel.
-fn target(args: &RunArgs) -> Result<Target, Failure> {
-    match args.on.unwrap_or(Place::Simulator) {
-        Place::Virtual(_) => Err(Failure::new(
-            Exit::Usage,
-            "figures are not yet run on a kernel in virtual time",
-            "write --on kernel, or run a validation or an evaluation there",
-        )),
-        place => Ok(place.target()),
+/// Where figures are run; `None`: in the simulator. A record has one place for real flows, with the kernel
+/// that ran them last.
+struct Host(Option<KernelHost>);
+
+impl Host {
+    /// Prepares the place that the options name for these figures.
+    fn open(works: &[Work<'_>], place: Place, call: Call<'_>) -> Result<Self, Failure> {
+        if place == Place::Simulator {
+            return Ok(Self(None));
+        }
+        let scenarios: Vec<_> = works.iter().flat_map(|work| work.plan.scenarios()).cloned().collect();
+        let series = call.args.kernel.as_deref();
+        KernelHost::open(place, series, &scenarios, call.signals, call.global.quiet)
+            .map(|host| Self(Some(host)))
+    }
+
+    fn on(&self) -> Target {
+        if self.0.is_some() { Target::Testbed } else { Target::Simulator }
+    }
+
+    /// The store for a run of this scenario: in virtual time a result depends on the kernel, too.
+    fn store(&self, root: &Path, scenario: &Scenario) -> Store {
+        let store = store(root, scenario);
+        match &self.0 {
+            Some(KernelHost::Virtual(kernel)) => store.with(kernel.description()),
+            Some(KernelHost::Running) | None => store,
+        }
     }
 }
 
@@ -147,7 +167,8 @@ impl Experiment for Figures {
 
     fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
         let Call { args, global, .. } = call;
-        let on = target(args)?;
+        let place = args.on.unwrap_or(Place::Simulator);
+        let on = place.target();
         if args.check {
             return self.check();
         }
@@ -162,17 +183,16 @@ impl Experiment for Figures {
             work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>()
         });
         let marked = if args.write { Some(pages::open(&self.root)?) } else { None };
-        let done = match on {
-            Target::Simulator => {
-                call.simulate(works.iter().flat_map(|work| work.plan.scenarios()), &self.root, |run| run)
-            }
-            Target::Testbed => real::measure(&works, &self.root, call),
+        let host = Host::open(&works, place, call)?;
+        let done = match &host.0 {
+            None => call.simulate(works.iter().flat_map(|work| work.plan.scenarios()), &self.root, |run| run),
+            Some(kernel) => real::measure(&works, (&host, kernel), &self.root, call),
         };
         // finished figures are shown even if others failed
         let mut finished = Vec::new();
         for work in works {
-            if work.plan.scenarios().all(|scenario| store(&self.root, scenario).has(scenario, on)) {
-                let done = self.finish(work, on, args)?;
+            if work.plan.scenarios().all(|scenario| host.store(&self.root, scenario).has(scenario, on)) {
+                let done = self.finish(work, &host, args)?;
                 if !global.quiet {
                     note(&show::line(&done));
                 }

@@ -1,25 +1,29 @@
-//! Figures with real flows, one after the other.
+//! Figures with real flows, one after the other: on the running kernel, or on one in virtual time.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
 
 use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::failure::Failure;
-use fairpace_cli_core::host;
+use fairpace_cli_core::kernel_host::KernelHost;
 use fairpace_cli_core::output::note;
-use fairpace_cli_core::progress::Progress;
 use fairpace_papers::figure::Kernel;
 use fairpace_scenario::{Scenario, Target};
 
-use super::Work;
-use crate::run::{Call, store};
+use super::{Host, Work};
+use crate::run::Call;
 
 /// Performs the missing runs, for each figure as many at a time as it allows. A figure with a disturbed run
 /// is left out and reported as a failure at the end.
-pub(super) fn measure(works: &[Work<'_>], root: &Path, call: Call<'_>) -> Result<(), Failure> {
+pub(super) fn measure(
+    works: &[Work<'_>],
+    host: (&Host, &KernelHost),
+    root: &Path,
+    call: Call<'_>,
+) -> Result<(), Failure> {
     let mut disturbed = None;
     for work in works {
-        match measure_one(work, root, call) {
+        match measure_one(work, host, root, call) {
             Err(failure) if failure.is_disturbance() => {
                 note(&format!("{}: not measured: {failure}", work.sheet.name()));
                 disturbed.get_or_insert(failure);
@@ -42,20 +46,27 @@ fn at_a_time(kernel: Option<&Kernel>, runs: &[&Scenario]) -> u32 {
     if runs.iter().any(sends_single_packets) { 1 } else { asked }
 }
 
-fn measure_one(work: &Work<'_>, root: &Path, call: Call<'_>) -> Result<(), Failure> {
+fn measure_one(
+    work: &Work<'_>,
+    (host, kernel): (&Host, &KernelHost),
+    root: &Path,
+    call: Call<'_>,
+) -> Result<(), Failure> {
     let on = Target::Testbed;
-    let cache = |of: &Scenario| store(root, of);
+    let cache = |of: &Scenario| host.store(root, of);
     let keeping = call.keeping(root, &cache);
     let missing = keeping.missing(work.plan.scenarios(), on);
     let at_a_time = at_a_time(work.sheet.figure.kernel.as_ref(), &missing);
+    let real = NonZeroUsize::new(at_a_time as usize).unwrap_or(NonZeroUsize::MIN);
+    let jobs = kernel.at_a_time(real, call.args.jobs.at_a_time);
     if !call.global.quiet {
-        note(&format!("{}: {} runs, {at_a_time} at a time", work.sheet.name_on(work.stack), missing.len()));
+        let jobs = jobs.map_or_else(|| "one for each core".to_owned(), |jobs| jobs.to_string());
+        note(&format!("{}: {} runs, {jobs} at a time", work.sheet.name_on(work.stack), missing.len()));
     }
-    let progress = Progress::of_real_runs(&missing, call.global.quiet);
-    let jobs = NonZeroUsize::new(at_a_time as usize);
+    let progress = kernel.progress(&missing, call.global.quiet);
     let batch = Batch { jobs, signals: call.signals, progress: &progress };
     let done = batch.map(&missing, |scenario, job| {
-        keeping.keep(scenario, &host::on_kernel(scenario, job, at_a_time == 1)?, on)
+        keeping.keep(scenario, &kernel.run(scenario, job, at_a_time == 1)?, on)
     });
     done.map(drop)
 }
