@@ -75,23 +75,9 @@ static __always_inline void cc_storage_delete(struct sock *sk) { bpf_sk_storage_
 
 #include "hooks.h"
 
-/*
- * ---- the test of parity ----
- *
- * Runs the same functions on a view from user space, so that a test can compare each result with the native build.
- * Not loaded in production.
- */
-enum cc_replay_call { CC_REPLAY_INIT = 0, CC_REPLAY_ON_ACK = 1, CC_REPLAY_ON_EVENT = 2, CC_REPLAY_CLAMP = 3 };
+/* ---- the test of parity ---- */
+#include "replay.h"
 
-struct cc_replay {
-	u32 call;    /* enum cc_replay_call */
-	u32 event;   /* of CC_REPLAY_CLAMP: a set of enum cc_bounds */
-	u32 clamped; /* out: as cc_clamp() returns it */
-	u32 reserved;
-	struct cc_view view;
-	struct cc_decision decision; /* in: the values in force; out: the decision */
-	struct CC_NAME state;
-};
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -107,18 +93,6 @@ int replay(void *ctx)
 
 	if (!r)
 		return 1;
-	u32 bounds = CC_BOUNDS | (r->call == CC_REPLAY_ON_EVENT ? cc_bounds_of_event(r->event) : 0);
-
-	if (r->call == CC_REPLAY_CLAMP) {
-		r->clamped = cc_clamp(&r->view, &r->decision, r->event);
-		return 0;
-	}
-	if (r->call == CC_REPLAY_INIT)
-		CC_FN(init)(&r->state, cc_params(NULL), &r->view, &r->decision);
-	else if (r->call == CC_REPLAY_ON_ACK)
-		CC_FN(on_ack)(&r->state, &r->view, &r->decision);
-	else
-		CC_FN(on_event)(&r->state, r->event, &r->view, &r->decision);
-	r->clamped = cc_clamp(&r->view, &r->decision, bounds);
+	cc_replay_call(r, cc_params(NULL));
 	return 0;
 }

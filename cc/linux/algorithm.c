@@ -60,6 +60,9 @@ static void cc_storage_delete(struct sock *sk)
 }
 
 #include "bpf/hooks.h"
+#include "bpf/replay.h"
+
+static void cc_replay(void *of, const u32 *parameters) { cc_replay_call(of, (const CC_PARAMS *)parameters); }
 
 /* What TCP_CC_INFO returns: the first fields of BBR's, so that ss can show them, and the phase. */
 struct cc_info {
@@ -98,6 +101,8 @@ static struct cc_listed cc_listed = {
 	.parameter_count = ARRAY_SIZE(cc_defaults),
 	.counters = (const u64 *)&cc_counters,
 	.counter_count = sizeof(cc_counters) / sizeof(u64),
+	.replay = cc_replay,
+	.replay_bytes = sizeof(struct cc_replay),
 };
 
 static int __init cc_start(void)

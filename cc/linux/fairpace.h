@@ -21,9 +21,15 @@ struct cc_listed {
 	u32 parameter_count;
 	const u64 *counters; /* struct cc_counters, which consists of u64 */
 	u32 counter_count;
+	/* a call of struct cc_replay (../bpf/replay.h) with these parameters, for replay.c */
+	void (*replay)(void *of, const u32 *parameters);
+	u32 replay_bytes;
 };
 
 /* Lists an algorithm, and registers an instance of it with its defaults under its kernel name. */
 int cc_list(struct cc_listed *listed);
+
+/* The algorithm of a name; NULL: there is none. */
+const struct cc_listed *cc_by_name(const char *name);
 
 #endif

@@ -39,7 +39,7 @@ int cc_list(struct cc_listed *listed)
 	return cc_register(listed, listed->ops->name, listed->defaults);
 }
 
-static const struct cc_listed *cc_by_name(const char *name)
+const struct cc_listed *cc_by_name(const char *name)
 {
 	const struct cc_listed *listed;
 

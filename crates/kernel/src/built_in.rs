@@ -19,7 +19,7 @@ pub struct BuiltIn {
 }
 
 /// The name under which the kernel has the code: that of the algorithm that a preset sets.
-fn code(algorithm: Algorithm) -> &'static str {
+pub(crate) fn code(algorithm: Algorithm) -> &'static str {
     algorithm.preset().map_or(algorithm.name(), |preset| preset.algorithm)
 }
 

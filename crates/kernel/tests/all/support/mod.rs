@@ -1,5 +1,6 @@
 //! What the tests on the real kernel share: whether there is one, a network namespace, a TCP transfer.
 
+pub(crate) mod pair;
 pub(crate) mod streams;
 
 use std::ffi::OsString;
