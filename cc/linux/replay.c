@@ -65,8 +65,5 @@ static struct miscdevice replay = {
 	.fops = &replay_operations,
 };
 
-static int __init replay_start(void)
-{
-	return misc_register(&replay);
-}
+static int __init replay_start(void) { return misc_register(&replay); }
 device_initcall(replay_start);

@@ -45,6 +45,13 @@ impl Place {
         }
     }
 
+    /// The place of a name, as the option `--on` takes it.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        let emulators = VIRTUAL.into_iter().map(|(emulator, ..)| Self::Virtual(emulator));
+        [Self::Simulator, Self::Kernel].into_iter().chain(emulators).find(|place| place.name() == name)
+    }
+
     /// Text for the place of a run.
     #[must_use]
     pub const fn description(self) -> &'static str {
@@ -83,6 +90,16 @@ pub fn kernel_shown(kernel: &str) -> String {
     }
 }
 
+/// A kernel in the head of a table, from its release or from the description of one in virtual time:
+/// "qemu, Linux 6.12.118".
+#[must_use]
+pub fn kernel_label(kernel: &str) -> String {
+    let Some(described) = kernel.strip_prefix(name_of(None)) else { return format!("Linux {kernel}") };
+    let mut parts = described.trim_start_matches([':', ' ']).split(", ");
+    let (emulator, linux) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    format!("{}, {linux}", emulator.split(' ').next().unwrap_or_default())
+}
+
 /// Names of a kernel in virtual time, by its emulator.
 const VIRTUAL: [(Option<Emulator>, &str, &str); 3] = [
     (None, "virtual", "A kernel in virtual time"),
@@ -100,18 +117,24 @@ pub fn parse_place() -> impl TypedValueParser<Value = Place> {
     let [simulator, testbed] = [Target::Simulator, Target::Testbed].map(|t| PossibleValue::new(t.name()));
     let known = [simulator.help("The simulator"), testbed.help("The running kernel, on the testbed")];
     let in_virtual_time = VIRTUAL.map(|(_, name, help)| PossibleValue::new(name).help(help));
-    PossibleValuesParser::new(known.into_iter().chain(in_virtual_time)).map(|name| match name.as_str() {
-        "sim" => Place::Simulator,
-        "kernel" => Place::Kernel,
-        name => Place::Virtual(
-            VIRTUAL.into_iter().find(|(_, of, _)| *of == name).and_then(|(emulator, ..)| emulator),
-        ),
-    })
+    PossibleValuesParser::new(known.into_iter().chain(in_virtual_time))
+        .map(|name| Place::by_name(&name).unwrap_or(Place::Simulator))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_is_named_by_its_emulator_and_version() {
+        let described = "virtual: qemu 7.2.22, Linux 6.12.118-1, kernel 0123, image 4567";
+        assert_eq!(kernel_label(described), "qemu, Linux 6.12.118-1");
+        assert_eq!(
+            kernel_label("virtual: uml, Linux 6.12.118-fairpace, kernel 0"),
+            "uml, Linux 6.12.118-fairpace"
+        );
+        assert_eq!(kernel_label("6.18.44"), "Linux 6.18.44");
+    }
 
     #[test]
     fn a_place_of_each_target_is_parsed_by_the_name_of_the_target() {

@@ -12,10 +12,12 @@ use fairpace_scenario::{Cc, CcError, Scenario, Target, Window};
 
 use super::Validation;
 use super::draw::{self, Drawn};
+use super::kernels::Kernel;
 use crate::run::{Call, files, store};
 
 /// Random delay of a simulated host's sending, as real hosts have it. Without it CUBIC and Reno would have
 /// equal results with every seed. Values from 1 us to 1 ms give equal results (FIDELITY.md).
+/// A kernel in virtual time has hosts without noise, too: there the emulated path delays the ACKs by the same.
 const HOST_JITTER: Duration = Duration::from_micros(20);
 
 /// Size to which the receive window of the testbed's hosts grows, bytes: five eighths of their receive buffer
@@ -28,8 +30,9 @@ pub(super) struct Case {
     pub(super) name: String,
     /// Kind of a drawn flow; `None`: a scenario of a file, whose flows have no end.
     pub(super) kind: Option<String>,
-    /// The scenario as in the file, for the kernel.
+    /// The scenario as in the file, for the running kernel.
     pub(super) kernel: Scenario,
+    in_virtual_time: Scenario,
     pub(super) sim: Scenario,
 }
 
@@ -55,6 +58,14 @@ pub(super) fn load(named: &[PathBuf]) -> Result<Vec<Case>, Failure> {
 
 impl Case {
     fn new(name: String, kind: Option<String>, kernel: Scenario) -> Result<Self, Failure> {
+        let mut in_virtual_time = kernel.clone();
+        // of a drawn flow the time is compared with that of one simulation, so there is no noise of hosts
+        for flow in
+            in_virtual_time.flows.iter_mut().filter(|flow| kind.is_none() && flow.ack_jitter.is_zero())
+        {
+            flow.ack_jitter = HOST_JITTER;
+        }
+        let in_virtual_time = in_virtual_time.sealed(Target::Testbed)?;
         let mut sim = kernel.clone();
         for flow in &mut sim.flows {
             if let Some(ours) = simulated(&flow.cc) {
@@ -65,11 +76,15 @@ impl Case {
             }
             match kind {
                 None => flow.host_jitter = HOST_JITTER,
-                // its time is compared with that of one simulation, so there is no noise of hosts
                 Some(_) => flow.receiving.window = Window::Autotuned(RECEIVE_WINDOW_BYTES),
             }
         }
-        Ok(Self { name, kind, kernel, sim: sim.sealed(Target::Simulator)? })
+        Ok(Self { name, kind, kernel, in_virtual_time, sim: sim.sealed(Target::Simulator)? })
+    }
+
+    /// The scenario for a kernel.
+    pub(super) fn on_kernel(&self, in_virtual_time: bool) -> &Scenario {
+        if in_virtual_time { &self.in_virtual_time } else { &self.kernel }
     }
 }
 
@@ -90,13 +105,15 @@ pub(super) fn simulate(cases: &[Case], seeds: u32, call: Call<'_>) -> Result<Vec
 pub(super) fn measure(
     cases: &[Case],
     of: &Validation,
-    host: &KernelHost,
+    Kernel { host, runs, .. }: &Kernel,
     call: Call<'_>,
 ) -> Result<Vec<Option<Run>>, Failure> {
     let at_a_time = of.at_a_time.get();
+    let in_virtual_time = matches!(host, KernelHost::Virtual(_));
     let cache = |of: &Scenario| store(call.folder(), of);
     let keeping = call.keeping(call.folder(), &cache);
-    let all: Vec<_> = cases.iter().flat_map(|case| with_seeds(&case.kernel, of.runs.get())).collect();
+    let all = cases.iter().map(|case| case.on_kernel(in_virtual_time));
+    let all: Vec<_> = all.flat_map(|scenario| with_seeds(scenario, runs.get())).collect();
     let all: Vec<&Scenario> = all.iter().collect();
     let progress = host.progress(&all, call.global.quiet);
     let jobs = host.at_a_time(of.at_a_time, call.args.jobs.at_a_time);
@@ -105,7 +122,7 @@ pub(super) fn measure(
     batch.map(&all, |scenario, job| {
         // Making the hosts disturbs other runs at their start. Runs of one length would all begin at once,
         // again and again.
-        if matches!(host, KernelHost::Running) && job.index() < at_a_time {
+        if !in_virtual_time && job.index() < at_a_time {
             std::thread::sleep(scenario.duration * job.index() as u32 / at_a_time as u32);
         }
         keeping.on_kernel(scenario, &release, || host.run(scenario, job, at_a_time == 1))

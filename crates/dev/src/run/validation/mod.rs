@@ -1,4 +1,5 @@
-//! Validation: runs scenarios in the simulator and on the kernel, and checks whether the results agree.
+//! Validation: runs scenarios in the simulator and on kernels, and checks whether the results agree with those
+//! of the first kernel.
 //!
 //! A scenario file names its algorithms as the testbed does: `kernel:cubic` is the kernel's own CUBIC, and
 //! the simulator runs our algorithm of the same name. A file may also draw many short flows from a seed, of
@@ -8,6 +9,7 @@
 mod cases;
 mod draw;
 mod judge;
+mod kernels;
 mod packets;
 mod page;
 mod record;
@@ -17,15 +19,15 @@ use std::path::PathBuf;
 
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{self, COMMIT};
-use fairpace_cli_core::kernel_host::KernelHost;
 use fairpace_cli_core::output::Output;
-use fairpace_cli_core::place::Place;
+use fairpace_results::{Run, Summary};
 use serde::Deserialize;
 
 use super::{Call, Experiment};
 use crate::marked_page::publish;
 use cases::Case;
-use record::{Compared, Record, SCHEMA};
+use kernels::Listed;
+use record::{Compared, OnKernel, Record, SCHEMA};
 
 /// Least share of drawn flows that must agree, 0 to 1.
 const LEAST_DRAWN_AGREE: f64 = 0.95;
@@ -47,7 +49,10 @@ struct Validation {
     /// Paths of scenario files, or of folders with scenario files, from the folder of this file. A file with
     /// a `[draw]` gives many scenarios.
     scenarios: Vec<PathBuf>,
-    /// Number of runs of each scenario on the kernel.
+    /// The kernels; by default the running one. The simulator is judged by the first one.
+    #[serde(default)]
+    kernels: Vec<Listed>,
+    /// Number of runs of each scenario on a kernel that is not listed.
     #[serde(default = "three")]
     runs: NonZeroU32,
     /// Number of simulations of each scenario.
@@ -74,10 +79,7 @@ const fn five() -> NonZeroU32 {
 impl Experiment for File {
     fn run(&self, call: Call<'_>, out: &mut Output) -> Result<(), Failure> {
         let page = call.page(&self.page, &call.command(), &self.title)?;
-        if call.args.on == Some(Place::Simulator) {
-            let message = "a validation compares the simulator with a kernel";
-            return Err(Failure::new(Exit::Usage, message, "write --on kernel or --on virtual"));
-        }
+        let kernels = kernels::chosen(&self.validation.kernels, self.validation.runs, call)?;
         if call.args.check {
             // it is as old as its commit says: real flows are no function of their scenarios
             return Ok(());
@@ -94,43 +96,58 @@ impl Experiment for File {
             })?;
             return out.text(&text);
         }
-        let record = self.validation.compare(&cases, call, out)?;
+        let record = self.validation.compare(&cases, &kernels, call, out)?;
         publish(page, &page::generated(&record), &record, call.global, out)?;
         judge_drawn(&record)
     }
 }
 
 impl Validation {
-    /// Runs all cases on both hosts.
-    fn compare(&self, cases: &[Case], call: Call<'_>, out: &mut Output) -> Result<Record, Failure> {
-        let [runs, seeds] = [self.runs, self.seeds].map(NonZeroU32::get);
-        let scenarios = cases.iter().map(|case| case.kernel.clone()).collect::<Vec<_>>();
-        let (place, series) = (call.args.on.unwrap_or(Place::Kernel), call.args.kernel.as_deref());
-        let host = KernelHost::open(place, series, &scenarios, call.signals, call.global.quiet)?;
-        let kernel = host.description();
+    /// Runs all cases on all hosts.
+    fn compare(
+        &self,
+        cases: &[Case],
+        kernels: &[Listed],
+        call: Call<'_>,
+        out: &mut Output,
+    ) -> Result<Record, Failure> {
+        let seeds = self.seeds.get();
+        // what is missing for a later kernel is an error before the runs of the first
+        kernels.iter().try_for_each(Listed::check)?;
         let simulated = cases::simulate(cases, seeds, call)?;
-        let measured = cases::measure(cases, self, &host, call)?;
+        let (mut ran, mut measured) = (Vec::new(), Vec::new());
+        for kernel in kernels {
+            let kernel = kernel.open(cases, call)?;
+            measured.push((kernel.runs.get() as usize, cases::measure(cases, self, &kernel, call)?));
+            let (name, runs) = (kernel.label, kernel.runs.get());
+            ran.push(OnKernel { name, kernel: kernel.host.description(), runs });
+        }
+        let bounds =
+            if kernels.first().is_some_and(Listed::is_virtual) { &judge::VIRTUAL } else { &judge::REAL };
         let mut scenarios = Vec::new();
-        let measured = measured.chunks(runs as usize).zip(simulated.chunks(seeds as usize));
-        for (case, (measured, simulated)) in cases.iter().zip(measured) {
+        for (index, (case, simulated)) in cases.iter().zip(simulated.chunks(seeds as usize)).enumerate() {
             let Case { name, kind, kernel, .. } = case;
-            let runs: Vec<_> = measured.iter().flatten().map(|run| run.summary.clone()).collect();
+            let of_case = measured.iter().map(|(runs, all)| &all[index * runs..][..*runs]);
+            let summaries = |runs: &[Option<Run>]| -> Vec<Summary> {
+                runs.iter().flatten().map(|run| run.summary.clone()).collect()
+            };
+            let runs: Vec<Vec<Summary>> = of_case.clone().map(summaries).collect();
             let compared = Compared {
                 name: name.clone(),
                 kind: kind.clone(),
                 title: kernel.title.clone(),
                 hash: kernel.hash.clone(),
                 window_s: [kernel.window.0.as_secs_f64(), kernel.window.1.as_secs_f64()],
-                runs: runs.len() as u32,
-                disturbed: measured.iter().map(cases::disturbed).sum(),
-                quantities: judge::compare(&runs, simulated, kind.is_some()),
+                runs: runs.iter().map(|runs| runs.len() as u32).collect(),
+                disturbed: of_case.flatten().map(cases::disturbed).sum(),
+                quantities: judge::compare(&runs, simulated, kind.is_some(), bounds),
             };
             if !call.global.json && !call.global.quiet {
                 out.line(&page::line(&compared))?;
             }
             scenarios.push(compared);
         }
-        Ok(Record { schema: SCHEMA, commit: COMMIT, kernel, kernel_runs: runs, seeds, scenarios })
+        Ok(Record { schema: SCHEMA, commit: COMMIT, kernels: ran, seeds, scenarios })
     }
 }
 
@@ -159,10 +176,10 @@ mod tests {
     use super::*;
 
     fn judged_as(agrees: bool) -> judge::Quantity {
-        let (kernel, sim) = (None, Range::of(&[0.0]));
+        let (kernels, sim) = (vec![None], Range::of(&[0.0]));
         let (of, what, unit) = ("a".to_owned(), "completion time", "ms");
         let (difference, beyond, allowed) = (None, None, Some(0.0));
-        judge::Quantity { of, what, unit, kernel, sim, difference, beyond, allowed, agrees: Some(agrees) }
+        judge::Quantity { of, what, unit, kernels, sim, difference, beyond, allowed, agrees: Some(agrees) }
     }
 
     #[test]
@@ -173,20 +190,13 @@ mod tests {
             title: String::new(),
             hash: String::new(),
             window_s: [0.0, 1.0],
-            runs: 1,
+            runs: vec![1],
             disturbed: 0,
             quantities: vec![judged_as(agrees)],
         };
         let judged = |outside: usize, kind| {
             let scenarios = (0..20).map(|index| scenario(kind, index >= outside)).collect();
-            judge_drawn(&Record {
-                schema: SCHEMA,
-                commit: "c",
-                kernel: String::new(),
-                kernel_runs: 1,
-                seeds: 1,
-                scenarios,
-            })
+            judge_drawn(&Record { schema: SCHEMA, commit: "c", kernels: Vec::new(), seeds: 1, scenarios })
         };
         assert!(judged(1, Some("short")).is_ok());
         assert!(judged(2, Some("short")).is_err());

@@ -7,7 +7,7 @@ use fairpace_cli_core::place::kernel_shown;
 use fairpace_cli_core::table::{number, short};
 
 use super::judge::Quantity;
-use super::record::{Compared, Record};
+use super::record::{Compared, OnKernel, Record};
 use fairpace_experiment::Range as Spread;
 
 /// The generated part of the page.
@@ -15,8 +15,10 @@ pub(super) fn generated(record: &Record) -> String {
     let mut page = facts(record);
     page.push_str(&kinds(record));
     page.push_str(&titles(record));
-    page.push_str("\n| scenario | of | what | kernel | simulator | beyond | allowed | |\n");
-    page.push_str("|---|---|---|---:|---:|---:|---:|---|\n");
+    let names: String = record.kernels.iter().map(|kernel| format!(" {} |", kernel.name)).collect();
+    let columns = "---:|".repeat(record.kernels.len());
+    let _ = writeln!(page, "\n| scenario | of | what |{names} simulator | beyond | allowed | |");
+    let _ = writeln!(page, "|---|---|---|{columns}---:|---:|---:|---|");
     for scenario in &record.scenarios {
         for (index, quantity) in scenario.quantities.iter().enumerate() {
             page.push_str(&row(if index == 0 { &scenario.name } else { "" }, quantity));
@@ -29,7 +31,8 @@ pub(super) fn generated(record: &Record) -> String {
 pub(super) fn line(scenario: &Compared) -> String {
     let mut line = format!("{}: {}", scenario.name, verdict(scenario.agrees()));
     for q in scenario.quantities.iter().filter(|q| q.agrees == Some(false)) {
-        let _ = write!(line, "; {} of {}: {} against {} {}", q.what, q.of, show(&q.sim), kernel(q), q.unit);
+        let kernel = shown(q.kernels.first().copied().flatten());
+        let _ = write!(line, "; {} of {}: {} against {kernel} {}", q.what, q.of, show(&q.sim), q.unit);
     }
     if scenario.disturbed > 0 {
         let _ = write!(line, "; disturbed runs: {}", scenario.disturbed);
@@ -37,24 +40,29 @@ pub(super) fn line(scenario: &Compared) -> String {
     line
 }
 
-fn facts(Record { commit, kernel, kernel_runs, seeds, scenarios, .. }: &Record) -> String {
+fn facts(Record { commit, kernels, seeds, scenarios, .. }: &Record) -> String {
     let named = |is: &dyn Fn(&&Compared) -> bool, name: fn(&Compared) -> String| {
         scenarios.iter().filter(is).map(name).collect::<Vec<_>>()
     };
     let of = |verdict| named(&|scenario| scenario.agrees() == verdict, |scenario| scenario.name.clone());
     let disturbed: u32 = scenarios.iter().map(|scenario| scenario.disturbed).sum();
-    let kernel = kernel_shown(kernel);
-    let mut text = format!(
-        "| | |\n|---|---|\n| kernel | {kernel}, {kernel_runs} runs of each scenario |\n\
-         | simulator | seeds 1 to {seeds} |\n| commit | `{commit}` |\n\
+    let mut text = "| | |\n|---|---|\n".to_owned();
+    for (index, OnKernel { kernel, runs, .. }) in kernels.iter().enumerate() {
+        let judges = if index == 0 { "kernel, by which the simulator is judged" } else { "another kernel" };
+        let _ = writeln!(text, "| {judges} | {}, {runs} runs of each scenario |", kernel_shown(kernel));
+    }
+    let _ = write!(
+        text,
+        "| simulator | seeds 1 to {seeds} |\n| commit | `{commit}` |\n\
          | runs that were disturbed and repeated | {disturbed} |\n\
          | scenarios that agree | {} of {} |\n",
         of(Some(true)).len(),
         scenarios.len()
     );
-    let fewer = named(&|scenario| (1..*kernel_runs).contains(&scenario.runs), |scenario| {
-        format!("{} ({})", scenario.name, scenario.runs)
-    });
+    let wanted = kernels.first().map_or(0, |kernel| kernel.runs);
+    let runs = |scenario: &Compared| scenario.runs.first().copied().unwrap_or(0);
+    let fewer = scenarios.iter().filter(|scenario| (1..wanted).contains(&runs(scenario)));
+    let fewer = fewer.map(|scenario| format!("{} ({})", scenario.name, runs(scenario))).collect();
     for (what, names) in [
         ("that do not", of(Some(false))),
         ("that the machine disturbed in all runs", of(None)),
@@ -98,8 +106,9 @@ fn row(name: &str, q: &Quantity) -> String {
     let Quantity { of, what, unit, sim, beyond, allowed, agrees, .. } = q;
     let (beyond, mark) = (number(*beyond, decimals(sim.mean)), allowed.map_or("", |_| verdict(*agrees)));
     let allowed = allowed.map_or_else(String::new, |allowed| number(Some(allowed), 1));
-    let (kernel, sim) = (kernel(q), show(sim));
-    format!("| {name} | {of} | {what}, {unit} | {kernel} | {sim} | {beyond} | {allowed} | {mark} |\n")
+    let kernels: String = q.kernels.iter().map(|spread| format!(" {} |", shown(*spread))).collect();
+    let sim = show(sim);
+    format!("| {name} | {of} | {what}, {unit} |{kernels} {sim} | {beyond} | {allowed} | {mark} |\n")
 }
 
 fn verdict(agrees: Option<bool>) -> &'static str {
@@ -110,8 +119,8 @@ fn verdict(agrees: Option<bool>) -> &'static str {
     }
 }
 
-fn kernel(q: &Quantity) -> String {
-    q.kernel.as_ref().map_or_else(|| "-".to_owned(), show)
+fn shown(spread: Option<Spread>) -> String {
+    spread.as_ref().map_or_else(|| "-".to_owned(), show)
 }
 
 /// Text of a spread: mean (lowest to highest).
@@ -139,7 +148,7 @@ mod tests {
             of: "10ms".into(),
             what: "share",
             unit: "%",
-            kernel,
+            kernels: vec![kernel],
             sim: Spread { mean: 20.0, min: 19.0, max: 21.0 },
             difference: kernel.map(|_| 7.66),
             beyond: kernel.map(|_| 5.0),
@@ -152,7 +161,7 @@ mod tests {
             title: "a case".into(),
             hash: "h".into(),
             window_s: [5.0, 20.0],
-            runs: agrees.map_or(0, |_| 2),
+            runs: vec![agrees.map_or(0, |_| 2)],
             disturbed: 1,
             quantities: vec![quantity],
         }
@@ -162,8 +171,7 @@ mod tests {
         Record {
             schema: "s",
             commit: "c",
-            kernel: "6.18".into(),
-            kernel_runs: 3,
+            kernels: vec![OnKernel { name: "Linux 6.18".into(), kernel: "6.18".into(), runs: 3 }],
             seeds: 5,
             scenarios: vec![scenario],
         }
@@ -190,7 +198,7 @@ mod tests {
     #[test]
     fn what_has_fewer_runs_than_wanted_is_named() {
         assert!(page(compared(Some(true))).contains("| judged by fewer runs | case (2) |"));
-        assert!(!page(Compared { runs: 3, ..compared(Some(true)) }).contains("fewer"));
+        assert!(!page(Compared { runs: vec![3], ..compared(Some(true)) }).contains("fewer"));
         assert!(!page(compared(None)).contains("fewer"), "it is not judged");
     }
 
