@@ -1,5 +1,5 @@
-//! `fairpace-dev run` with a validation: its errors, and ten of the 200 short flows of `make validation`, on a
-//! kernel in virtual time.
+//! `fairpace-dev run` with a validation: its errors, and ten of the 200 short flows of `make validation`, on
+//! a kernel in virtual time.
 
 use std::fs;
 use std::path::Path;

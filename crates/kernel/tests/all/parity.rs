@@ -4,10 +4,10 @@
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 
-use crate::support::pair::{Pair, notices_one_packet, parity_of};
+use crate::support::pair::{FLOW, Pair, notices_one_packet, parity_of};
 use crate::support::streams::{Step, Stream};
 use crate::support::{connect, enter_own_namespace, has_kernel, listener, load_transient, params};
-use fairpace_cc::{Algorithm, Controller, Decision, Params, View};
+use fairpace_cc::{Algorithm, Controller, Decision, Params, Phase, View};
 use fairpace_kernel::Replay;
 use fairpace_test_support::Random;
 

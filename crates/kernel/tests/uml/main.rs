@@ -19,8 +19,8 @@ use fairpace_virtual::{Emulator, Error, Job, Machine, Refusal, Wanted, guest};
 /// What the guest says if nothing differs, as the message of a refusal: this job has no result to return.
 const SAME: &str = "every algorithm is the same function";
 
-/// In the guest: compares all algorithms, without presets, which are there an algorithm with other parameters.
-/// A difference is a panic of the first process, whose message ends the host's error.
+/// In the guest: compares all algorithms but presets, which are there an algorithm with other parameters. A
+/// difference is a panic of the first process, whose message ends the host's error.
 fn compare() -> Refusal {
     for algorithm in Algorithm::all().filter(|algorithm| algorithm.preset().is_none()) {
         pair::parity_of(algorithm, Replay::built_in);

@@ -16,8 +16,8 @@ use super::kernels::Kernel;
 use crate::run::{Call, files, store};
 
 /// Random delay of a simulated host's sending, as real hosts have it. Without it CUBIC and Reno would have
-/// equal results with every seed. Values from 1 us to 1 ms give equal results (FIDELITY.md).
-/// A kernel in virtual time has hosts without noise, too: there the emulated path delays the ACKs by the same.
+/// equal results with every seed. Values from 1 us to 1 ms give equal results (FIDELITY.md). A kernel in
+/// virtual time has hosts without noise, too: there the emulated path delays the ACKs by the same.
 const HOST_JITTER: Duration = Duration::from_micros(20);
 
 /// Size to which the receive window of the testbed's hosts grows, bytes: five eighths of their receive buffer

@@ -68,8 +68,8 @@ type Name<'a> = (&'a str, &'static str, &'static str);
 /// A function that returns the largest permitted distance, given the kernel's runs.
 type Allowance<'a> = &'a dyn Fn(&Spread) -> f64;
 
-/// Compares the runs of one scenario on each kernel with its simulations; for a drawn flow only the completion
-/// time. Without a simulation the result is empty.
+/// Compares the runs of one scenario on each kernel with its simulations; for a drawn flow only the
+/// completion time. Without a simulation the result is empty.
 pub(super) fn compare(
     kernels: &[Vec<Summary>],
     sim: &[Summary],

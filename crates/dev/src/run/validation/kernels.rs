@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::kernel_host::KernelHost;
 use fairpace_cli_core::place::{Place, kernel_label};
+use fairpace_scenario::Scenario;
 use serde::{Deserialize, Deserializer, de};
 
-use super::cases::Case;
 use crate::run::Call;
 
 /// A kernel as a file lists it.
@@ -39,8 +39,8 @@ pub(super) struct Kernel {
     pub(super) label: String,
 }
 
-/// The kernels that are to run: the listed ones, or of them the one that the options name. `runs` are those of
-/// a kernel that is not listed.
+/// The kernels that are to run: the listed ones, or of them the one that the options name. `runs` are those
+/// of a kernel that is not listed.
 pub(super) fn chosen(listed: &[Listed], runs: NonZeroU32, call: Call<'_>) -> Result<Vec<Listed>, Failure> {
     let (on, series) = (call.args.on, &call.args.kernel);
     if on == Some(Place::Simulator) {
@@ -61,11 +61,10 @@ pub(super) fn chosen(listed: &[Listed], runs: NonZeroU32, call: Call<'_>) -> Res
 }
 
 impl Listed {
-    /// Prepares the kernel for these cases.
-    pub(super) fn open(&self, cases: &[Case], call: Call<'_>) -> Result<Kernel, Failure> {
-        let scenarios: Vec<_> = cases.iter().map(|case| case.on_kernel(self.is_virtual()).clone()).collect();
+    /// Prepares the kernel for these scenarios.
+    pub(super) fn open(&self, scenarios: &[Scenario], call: Call<'_>) -> Result<Kernel, Failure> {
         let series = self.kernel.as_deref();
-        let host = KernelHost::open(self.on, series, &scenarios, call.signals, call.global.quiet)?;
+        let host = KernelHost::open(self.on, series, scenarios, call.signals, call.global.quiet)?;
         let label = kernel_label(&host.description());
         Ok(Kernel { host, runs: self.runs, label })
     }

@@ -1,5 +1,5 @@
-//! Validation: runs scenarios in the simulator and on kernels, and checks whether the results agree with those
-//! of the first kernel.
+//! Validation: runs scenarios in the simulator and on kernels, and checks whether the results agree with
+//! those of the first kernel.
 //!
 //! A scenario file names its algorithms as the testbed does: `kernel:cubic` is the kernel's own CUBIC, and
 //! the simulator runs our algorithm of the same name. A file may also draw many short flows from a seed, of
@@ -117,7 +117,8 @@ impl Validation {
         let simulated = cases::simulate(cases, seeds, call)?;
         let (mut ran, mut measured) = (Vec::new(), Vec::new());
         for kernel in kernels {
-            let kernel = kernel.open(cases, call)?;
+            let scenarios = cases.iter().map(|case| case.on_kernel(kernel.is_virtual()).clone());
+            let kernel = kernel.open(&scenarios.collect::<Vec<_>>(), call)?;
             measured.push((kernel.runs.get() as usize, cases::measure(cases, self, &kernel, call)?));
             let (name, runs) = (kernel.label, kernel.runs.get());
             ran.push(OnKernel { name, kernel: kernel.host.description(), runs });

@@ -10,7 +10,7 @@ use super::streams::{Step, Stream};
 /// Views per algorithm, over all streams.
 const VIEWS: usize = 120_000;
 /// Views per flow: long enough to reach every phase, short enough for many flows.
-const FLOW: usize = 2_000;
+pub(crate) const FLOW: usize = 2_000;
 /// An algorithm in the kernel with these parameters.
 pub(crate) type Start = fn(&Params) -> Result<Replay, Error>;
 

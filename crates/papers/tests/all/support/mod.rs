@@ -104,6 +104,7 @@ pub(crate) fn measured(
         stack: String::new(),
         cost: Cost {
             commit: "0123456789ab".into(),
+            kernel: String::new(),
             scenarios_hash: "89abcdef".into(),
             runs: 40,
             wall_s: 61.0,
