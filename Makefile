@@ -30,7 +30,7 @@ help:
 	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
 	@echo "make validation-level  the same for LEVEL: research/level/validation.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds 30 seconds each of abuse and soak, and deny"
-	@echo "make uml           the kernel of --on virtual:uml, in the user's cache (six minutes of CPU time)"
+	@echo "make uml           the kernel of --on virtual:uml, in the user's cache (ten minutes of CPU time)"
 	@echo "make python        the Python package: a wheel in dist, tested in a fresh virtual environment (5 minutes)"
 	@echo "make notebooks     docs/notebooks, and the controller that one of them trains: examples/learned.h (half an hour)"
 	@echo "make check         formatting, lints, unit tests (under 2 minutes)"

@@ -9,6 +9,7 @@ mod level_theory;
 mod limit;
 mod packetdrill;
 mod pages;
+mod recipe;
 mod records;
 mod support;
 mod swarm;
