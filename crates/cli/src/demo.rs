@@ -8,13 +8,16 @@ use fairpace_cli_core::args::PathArgs;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host;
+use fairpace_cli_core::kernel_host::KernelHost;
+use fairpace_cli_core::place::Place;
 use fairpace_cli_core::result_dir::ResultDir;
+use fairpace_cli_core::signals::Signals;
 use fairpace_cli_core::table::{self, number, short, table};
 use fairpace_kernel::Features;
 use fairpace_report::Published;
 use fairpace_results::{Run, Summary};
+use fairpace_scenario::Scenario;
 use fairpace_scenario::quantity::show_time;
-use fairpace_scenario::{Scenario, Target};
 use fairpace_testbed::{Options, check_machine};
 use serde::Serialize;
 
@@ -22,6 +25,8 @@ use crate::args::DemoArgs;
 use crate::call::Call;
 use crate::store::{self, Case};
 
+/// Length of a run in virtual time, which takes three times as long on a core.
+const IN_VIRTUAL_TIME: Duration = Duration::from_secs(20);
 /// Time from the start of the first flow to the start of the second one, as in the paper.
 const STAGGER: Duration = Duration::from_secs(5);
 const TITLE: &str = "Flows with RTTs of 10 and 50 ms share a link";
@@ -55,10 +60,15 @@ fn published(cc: &str) -> Option<Published> {
 }
 
 /// A run that was planned.
+#[derive(Clone, Copy)]
 struct Planned {
     cc: &'static str,
-    target: Target,
+    place: Place,
+    duration: Duration,
 }
+
+/// A run that was performed.
+type Done = (Planned, Scenario);
 
 /// A run that was skipped, and the reason.
 #[derive(Debug, Serialize)]
@@ -83,13 +93,13 @@ pub(crate) fn run(args: &DemoArgs, Call { global, signals, out }: Call<'_>) -> R
     }
     let (planned, mut skipped) = plan(args);
     let dir = ResultDir::prepare(&args.out)?;
-    let mut done: Vec<(Planned, Scenario)> = Vec::new();
+    let mut done: Vec<Done> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
-    let mut disturbed = None;
+    let (mut disturbed, mut replaced) = (None, Vec::new());
     for item in planned {
-        let scenario = scenario(args, &item)?;
-        let label = format!("{}, {}", item.cc, host::description(item.target));
-        match host::run(&scenario, item.target, &label, &signals, global.quiet) {
+        let scenario = scenario(&item)?;
+        let label = item.label();
+        match host::run(&scenario, item.place.target(), &label, &signals, global.quiet) {
             Ok(run) => {
                 runs.push(run);
                 done.push((item, scenario));
@@ -100,7 +110,22 @@ pub(crate) fn run(args: &DemoArgs, Call { global, signals, out }: Call<'_>) -> R
             // a disturbed run has no result; the others have
             Err(failure) if failure.is_disturbance() => {
                 skipped.push(Skipped { what: label, why: failure.to_string() });
+                replaced.push(item.in_virtual_time());
                 disturbed = Some(failure);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if !replaced.is_empty() {
+        match in_virtual_time(&replaced, &signals, global.quiet) {
+            Ok((items, more)) => {
+                disturbed = None;
+                done.extend(items);
+                runs.extend(more);
+            }
+            Err(failure) if failure.code() == Exit::Unsupported as i32 => {
+                let why = format!("{failure}; {}", failure.help().unwrap_or_default());
+                skipped.push(Skipped { what: "the same in virtual time".into(), why });
             }
             Err(failure) => return Err(failure),
         }
@@ -117,16 +142,40 @@ pub(crate) fn run(args: &DemoArgs, Call { global, signals, out }: Call<'_>) -> R
     disturbed.map_or(Ok(()), Err)
 }
 
+impl Planned {
+    fn label(&self) -> String {
+        format!("{}, {}", self.cc, self.place.description())
+    }
+
+    /// The run that is shown if the machine disturbs this one.
+    fn in_virtual_time(&self) -> Self {
+        Self { place: Place::Virtual(None), duration: self.duration.min(IN_VIRTUAL_TIME), ..*self }
+    }
+}
+
+/// Performs runs on a kernel in virtual time, where no load disturbs them.
+fn in_virtual_time(
+    planned: &[Planned],
+    signals: &Signals,
+    quiet: bool,
+) -> Result<(Vec<Done>, Vec<Run>), Failure> {
+    let scenarios = planned.iter().map(scenario).collect::<Result<Vec<_>, _>>()?;
+    let kernel = KernelHost::open(Place::Virtual(None), None, &scenarios, signals, quiet)?;
+    let run = |(item, scenario): (&Planned, &Scenario)| {
+        host::perform(&item.label(), signals, quiet, |progress| kernel.run(scenario, progress, true))
+    };
+    let runs = planned.iter().zip(&scenarios).map(run).collect::<Result<_, _>>()?;
+    Ok((planned.iter().copied().zip(scenarios).collect(), runs))
+}
+
 fn case<'a>(item: &Planned, scenario: &'a Scenario) -> Case<'a> {
-    let Planned { cc, target } = *item;
-    let label = format!("{cc}, {}", host::description(target));
-    Case { published: published(cc), ..Case::new(label, scenario, target.into()) }
+    Case { published: published(item.cc), ..Case::new(item.label(), scenario, item.place) }
 }
 
 /// The runs that this machine can perform, and the runs that it cannot.
 fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
-    let on = |target| move |cc| Planned { cc, target };
-    let mut planned: Vec<_> = ALGORITHMS.map(on(Target::Simulator)).into();
+    let on = |place| move |cc| Planned { cc, place, duration: args.duration };
+    let mut planned: Vec<_> = ALGORITHMS.map(on(Place::Simulator)).into();
     let skip = |what: &str, why: String| Skipped { what: what.to_owned(), why };
     if args.sim_only {
         return (planned, vec![skip("all runs on the running kernel", "--sim-only asks for that".into())]);
@@ -136,13 +185,13 @@ fn plan(args: &DemoArgs) -> (Vec<Planned>, Vec<Skipped>) {
     }
     let mut skipped = Vec::new();
     match Features::probe().require() {
-        Ok(()) => planned.extend(ALGORITHMS.map(on(Target::Testbed))),
+        Ok(()) => planned.extend(ALGORITHMS.map(on(Place::Kernel))),
         Err(error) => {
             let what = format!("{} on the running kernel", ALGORITHMS.join(", "));
             skipped.push(skip(&what, with_remedy(&error)));
         }
     }
-    planned.push(on(Target::Testbed)(KERNEL_BBR));
+    planned.push(on(Place::Kernel)(KERNEL_BBR));
     (planned, skipped)
 }
 
@@ -160,22 +209,22 @@ fn lacks_algorithm(item: &Planned, failure: &Failure) -> bool {
     item.cc.starts_with("kernel:") && failure.code() == Exit::Usage as i32
 }
 
-fn scenario(args: &DemoArgs, item: &Planned) -> Result<Scenario, Failure> {
+fn scenario(item: &Planned) -> Result<Scenario, Failure> {
     // at most a third of the run, but not before both flows have started
-    let warmup = (args.duration / 3).min(Duration::from_secs(20)).max(STAGGER);
+    let warmup = (item.duration / 3).min(Duration::from_secs(20)).max(STAGGER);
     let path = PathArgs {
         rate: "100mbit".to_owned(),
         buffer: "2MB".to_owned(),
         rtt: ["10ms", "50ms"].map(str::to_owned).into(),
-        duration: show_time(args.duration),
+        duration: show_time(item.duration),
         stagger: Some(STAGGER),
         warmup: Some(show_time(warmup)),
     };
-    let comparison = Comparison { path: &path, target: item.target, sets: &[] };
+    let comparison = Comparison { path: &path, target: item.place.target(), sets: &[] };
     comparison.scenario(item.cc).map_err(Failure::from)
 }
 
-fn page(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report: &str) -> String {
+fn page(done: &[Done], runs: &[Run], skipped: &[Skipped], report: &str) -> String {
     let mut out = format!("{}\n\n", WHY.replace(". ", ".\n"));
     if let Some(run) = runs.first() {
         let [from, to] = run.summary.window_s;
@@ -183,13 +232,13 @@ fn page(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report:
     }
     let header = ["algorithm", "", "10 ms flow", "paper", "50 ms flow", "paper", "queueing delay ms", "Jain"];
     let mut lines = table(&header, 2);
-    for ((Planned { cc, target }, _), run) in done.iter().zip(runs) {
+    for ((Planned { cc, place, .. }, _), run) in done.iter().zip(runs) {
         let paper = published(cc).map(|published| published.goodput_mbps).unwrap_or_default();
         let goodput = |flow: usize| number(run.summary.flows.get(flow).map(|flow| flow.goodput_mbps), 1);
         let stated = |flow: usize| number(paper.get(flow).copied().flatten(), 1);
         lines.add_row([
             (*cc).to_owned(),
-            host::description(*target).to_owned(),
+            place.description().to_owned(),
             goodput(0),
             stated(0),
             goodput(1),
@@ -200,6 +249,12 @@ fn page(done: &[(Planned, Scenario)], runs: &[Run], skipped: &[Skipped], report:
     }
     out.push_str(&table::text(&lines));
     out.push_str(&format!("\nPaper: {SOURCE}.\n"));
+    for (Planned { cc, place, duration }, _) in done {
+        if matches!(place, Place::Virtual(_)) {
+            let length = show_time(*duration);
+            out.push_str(&format!("In virtual time instead of a disturbed run: {cc}, {length}.\n"));
+        }
+    }
     for Skipped { what, why } in skipped {
         out.push_str(&format!("Skipped: {what}, because {why}.\n"));
     }

@@ -298,3 +298,28 @@ fn user_mode_linux_leaves_nothing_behind() {
     gone(processes);
     assert_eq!(place.files(), ["small.toml"]);
 }
+
+/// Stops the process again and again, so that no real flow has a result: virtual time does not notice.
+#[test]
+#[ignore = "takes minutes: in `make nightly`"]
+fn a_disturbed_demonstration_goes_on_in_virtual_time() {
+    if !has_uml() || !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let place = Place::new();
+    let mut demo = command(&place, &["demo", "--duration", "7s", "--quiet"]);
+    let mut child = demo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let process = Pid::from_raw(child.id().cast_signed());
+    while child.try_wait().unwrap().is_none() {
+        for (signal, time_ms) in [(Signal::SIGSTOP, 400), (Signal::SIGCONT, 400)] {
+            // it may have ended by now, and is not waited for yet
+            kill(process, signal).unwrap();
+            thread::sleep(Duration::from_millis(time_ms));
+        }
+    }
+    let ended = Ended::from(child.wait_with_output().unwrap()).succeeds();
+    for cc in ["bbr1", "bbq", "level", "kernel:bbr"] {
+        let said = format!("In virtual time instead of a disturbed run: {cc}, 7s.");
+        assert!(ended.stdout.contains(&said), "{}", ended.stdout);
+    }
+}
