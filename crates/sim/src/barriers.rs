@@ -9,24 +9,28 @@ use crate::simulation::Simulation;
 
 impl<O: Observer> Simulation<O> {
     /// Processes a change of a flow's place in its round. When the last flow has its response, all get their
-    /// next request.
+    /// next request, at the time when the last response arrives.
     #[cold]
     pub(crate) fn pass_barrier(&mut self, flow: usize, now: Nanos) {
         let round = &mut self.flows[flow].round;
         *round = match *round {
-            Round::Arrived => Round::Waiting,
+            Round::Arrived(at) => Round::Waiting(at),
             Round::Leaving => Round::Left,
-            Round::None | Round::Running | Round::Waiting | Round::Left => return,
+            Round::None | Round::Running | Round::Waiting(_) | Round::Left => return,
         };
         let index = flow as u32;
         let Some(members) = self.barriers.iter().find(|members| members.contains(&index)) else { return };
         if members.iter().any(|member| self.flows[*member as usize].round == Round::Running) {
             return;
         }
-        for member in members.clone() {
-            if self.flows[member as usize].round == Round::Waiting {
-                self.request(member as usize, now);
-            }
+        let waiting = |member: &u32| match self.flows[*member as usize].round {
+            Round::Waiting(at) => Some((*member as usize, at)),
+            _ => None,
+        };
+        let waiting: Vec<_> = members.iter().filter_map(waiting).collect();
+        let last = waiting.iter().fold(now, |last, (_, at)| last.max(*at));
+        for (member, _) in waiting {
+            self.request(member, last);
         }
     }
 

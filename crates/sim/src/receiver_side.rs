@@ -203,7 +203,7 @@ impl ReceiverSide {
             observer.completed(now, slot.id, bytes, now - began);
         }
         match flow.round {
-            Round::Running => flow.round = Round::Arrived,
+            Round::Running => flow.round = Round::Arrived(now),
             _ => self.request_next(slot, now, flow),
         }
     }

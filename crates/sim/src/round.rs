@@ -1,5 +1,6 @@
 //! Rounds of requests: the flows of each barrier, and a flow's place in its round.
 
+use fairpace_netem::Nanos;
 use fairpace_scenario::Scenario;
 
 /// A flow's place in a round of its barrier.
@@ -10,10 +11,11 @@ pub(crate) enum Round {
     None,
     /// The response has not arrived.
     Running,
-    /// The response has just arrived: the barrier does not know it yet.
-    Arrived,
-    /// The response has arrived, others are missing.
-    Waiting,
+    /// The response arrives at this time, which may be a while from now, since a receiver gets a packet as it
+    /// leaves the last link. The barrier does not know it yet.
+    Arrived(Nanos),
+    /// The response arrives at this time, others are missing.
+    Waiting(Nanos),
     /// The flow has just stopped or failed: the barrier does not know it yet.
     Leaving,
     /// The flow has stopped or failed.

@@ -55,3 +55,18 @@ fn flows_with_a_barrier_end_as_many_rounds_as_each_other() {
     let (least, most) = (counts.clone().min().unwrap(), counts.max().unwrap());
     assert!(least > 10 && most - least <= 1, "{least} to {most}");
 }
+
+/// The next request leaves when the response arrives, and not when it leaves the last link.
+#[test]
+fn a_barrier_of_one_flow_changes_nothing() {
+    let text = "title = \"t\"\nduration = \"3s\"\n[[link]]\nrate = \"20mbit\"\nbuffer = \"100kB\"\n\
+                [[flow]]\ncc = \"cubic\"\nrtt = \"20ms\"\nresponse = \"60kB\"\nthink = \"10ms\"\n";
+    let completed = |text: &str| {
+        let scenario =
+            parse("t.toml", text, &[], Target::Simulator).unwrap_or_else(|wrong| panic!("{wrong}"));
+        run(&scenario).summary.flows[0].completions.as_ref().map(|done| done.completed)
+    };
+    let without = completed(text);
+    assert!(without > Some(30), "{without:?}");
+    assert_eq!(completed(&format!("{text}barrier = \"b\"\n")), without);
+}
