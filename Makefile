@@ -26,7 +26,7 @@ help:
 	@echo "make evaluate      algorithms against the criteria of evaluation/level: research/level/evaluation.md; it can be interrupted"
 	@echo "make leaderboard   all algorithms against all criteria, by RFC 9743: docs/evaluation.md (40 minutes); it can be interrupted"
 	@echo "make reproduce     every figure of the papers, simulated: REPRODUCTION.md, reproduction/gallery.html; it can be interrupted"
-	@echo "make validation    the simulator against this kernel: docs/validation.md and -short.md (45 minutes as root, quiet machine)"
+	@echo "make validation    the simulator against kernels: docs/validation.md and -short.md (hours, as root, quiet machine)"
 	@echo "make conform       other BBRs beside the test cases of the IETF draft: docs/conform.md (minutes; builds their crates)"
 	@echo "make validation-level  the same for LEVEL: research/level/validation.md (18 minutes)"
 	@echo "make test          all lints, tests, packages and counts; CI adds 30 seconds each of abuse and soak, and deny"

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 /// Most bytes of a flow's state; C checks each algorithm against this size, Rust reserves as much per flow.
 const STATE_BYTES: usize = 768;
 /// Size of the ring in which the kernel's host remembers sends, bytes (cc/lib/sends.h); checked in C, too.
@@ -23,6 +25,8 @@ fn main() {
     println!("cargo:rustc-env=CC_NATIVE_STATE_BYTES={STATE_BYTES}");
     println!("cargo:rustc-env=CC_NATIVE_SENDS_BYTES={SENDS_BYTES}");
     println!("cargo:rustc-env=CC_NATIVE_MAX_PARAMETERS={MAX_PARAMETERS}");
+
+    println!("cargo:rustc-env=CC_SOURCES={}", sources_hash(&root));
 
     let mut build = cc::Build::new();
     build
@@ -63,6 +67,21 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     sources.extend(headers(&list).into_iter().map(|header| root.join(header)));
     sources.push(list);
     sources
+}
+
+/// The begin of the SHA-256 of the algorithms and of what they include, in the order of their paths: the
+/// kernel into which they are built has the same (linux/Makefile).
+fn sources_hash(root: &Path) -> String {
+    let mut files = vec![PathBuf::from("algorithms.def")];
+    for folder in ["", "contract", "lib"] {
+        let inside = root.join(folder).read_dir().unwrap_or_else(|e| panic!("{folder}: {e}")).flatten();
+        let names = inside.map(|entry| Path::new(folder).join(entry.file_name()));
+        files.extend(names.filter(|name| name.extension().is_some_and(|ending| ending == "h")));
+    }
+    files.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+    let read = |name| std::fs::read(root.join(name)).unwrap_or_else(|e| panic!("{e}"));
+    let hash = Sha256::digest(files.iter().flat_map(read).collect::<Vec<u8>>());
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns NAME.h for each `CC_ALGORITHM(NAME, ...` line.

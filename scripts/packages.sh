@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the packages of one version into dist/: .deb, .rpm, a tarball, an OCI image file, for amd64 and arm64 each, with the SBOM
-# (CycloneDX) and SHA256SUMS. One program with the BPF objects inside, and libelf and zlib linked in.
+# (CycloneDX) and SHA256SUMS. One program with the BPF objects inside, and libelf and zlib linked in. For amd64 also the package of
+# the kernel of `--on virtual:uml` (scripts/uml.sh), which needs its tools and ten minutes of processor time once.
 #
 #   scripts/packages.sh            both architectures
 #   scripts/packages.sh amd64      one
@@ -31,7 +32,7 @@ trap 'exit 143' TERM
 say() { printf 'packages: %s\n' "$*"; }
 fail() { say "$*" >&2; exit 1; }
 
-programs=(objdump clang umoci skopeo)
+programs=(objdump clang umoci skopeo flex bison bc patch)
 if [ "${ONLY:-}" = deb ]; then
 	tools=("${tools[0]}")
 	programs=(objdump clang)
@@ -120,6 +121,27 @@ stage_pages() {
 	"$1" completions fish >dist/stage/completions/fairpace.fish
 }
 
+# The kernel of `--on virtual:uml`: it is GPL-2.0, and a package of its own. Our part of its source is in it; Debian's source, which
+# is unchanged, is a file beside it.
+uml_package() {
+	local kernel root=$scratch/uml doc=usr/share/doc/fairpace-uml source
+	kernel=$(scripts/uml.sh)
+	# its name: that of Debian's source with its version, and a hash
+	source=$(basename "${kernel%-*}")
+	install -D -m 755 "$kernel" "$root/usr/bin/fairpace-uml"
+	install -D -m 644 packaging/uml/copyright "$root/$doc/copyright"
+	sed -i "s/DEBIAN_SOURCE/$source/" "$root/$doc/copyright"
+	git ls-files -z uml cc scripts/uml.sh scripts/fetch-kernel.sh LICENSE-APACHE LICENSE-MIT |
+		tar --null -T - --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -c |
+		gzip -9n >"$root/$doc/source.tar.gz"
+	mkdir "$root/DEBIAN"
+	sed "s/VERSION/$version/" packaging/uml/control >"$root/DEBIAN/control"
+	cp "${XDG_CACHE_HOME:-$HOME/.cache}/fairpace-tools/kernels/packages/linux-source-"*"_${source#linux-}_all.deb" dist/
+	chmod -R u=rwX,go=rX "$root"
+	dpkg-deb --root-owner-group -b "$root" "dist/fairpace-uml_${version}_amd64.deb" >/dev/null
+	say "amd64: User-mode Linux $("$root/usr/bin/fairpace-uml" --version)"
+}
+
 tarball() {
 	local name=fairpace-$version-linux-$1
 	mkdir -p "$scratch/$name"
@@ -184,6 +206,7 @@ for architecture in "$@"; do
 	cargo deb --quiet --no-build --no-strip --package fairpace --target "$(triple_of "$architecture")" \
 		--output "dist/fairpace_${version}_$architecture.deb"
 	[ "${ONLY:-}" != deb ] || continue
+	[ "$architecture" != amd64 ] || uml_package
 	cargo generate-rpm --package crates/cli --arch "$(machine_of "$architecture")" \
 		--output "dist/fairpace-$version.$(machine_of "$architecture").rpm"
 	tarball "$architecture"

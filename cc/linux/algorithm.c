@@ -3,7 +3,8 @@
  * One algorithm as a tcp_congestion_ops that is built into a kernel. Compiled once per CC_ALGORITHM of algorithms.def,
  * with the macros of ../bpf/flow.h and with -include NAME.h (Makefile).
  *
- * The state of a flow is memory of its own, to which the socket's icsk_ca_priv points: its 104 bytes are too few.
+ * The state of a flow is memory of its own, to which the socket's icsk_ca_priv points: its 104 bytes are too few. A
+ * connection that fails before it is established calls no release: its state stays until the kernel ends with its task.
  */
 #include "bpf/flow.h"
 

@@ -6,11 +6,13 @@
  *			algorithms.def with these parameters, as raw numbers in the order of its list. Nothing removes
  *			it: this is for a kernel that ends with its task.
  *	counters	a line for each algorithm: its name, and the values of struct cc_counters
+ *	sources		the begin of a hash of the algorithms: a program that has others must not use these
  */
 #include <linux/init.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 
 #include "fairpace.h"
 
@@ -117,3 +119,6 @@ module_param_cb(add, &cc_add_ops, NULL, 0200);
 
 static const struct kernel_param_ops cc_counters_ops = { .get = cc_show_counters };
 module_param_cb(counters, &cc_counters_ops, NULL, 0444);
+
+static char *cc_sources = __stringify(CC_SOURCES);
+module_param_named(sources, cc_sources, charp, 0444);

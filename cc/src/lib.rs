@@ -83,6 +83,10 @@ mod value;
 #[cfg(feature = "plugin")]
 pub mod watch;
 
+/// The begin of a SHA-256 of the C of all algorithms and of what they include, in hexadecimal digits. A
+/// kernel into which they are built (`linux/` of this crate's repository) says which it has.
+pub const SOURCES: &str = env!("CC_SOURCES");
+
 pub use agent::{Action, ActionError, FEATURES};
 #[cfg(feature = "plugin")]
 pub use algorithm::Origin;

@@ -424,6 +424,7 @@ impl From<fairpace_kernel::Error> for Failure {
             | E::NoBtf { .. }
             | E::Unsupported { .. }
             | E::Untrusted { .. }
+            | E::OtherSources { .. }
             | E::Bpffs { .. } => Exit::Unsupported,
             E::NameBusy { .. }
             | E::NotOffered { .. }

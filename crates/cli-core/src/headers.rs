@@ -136,6 +136,46 @@ pub fn load(headers: &[String], warn: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A loaded header, compiled for the guest of a kernel in virtual time, where its path from the scenario is
+/// `file`.
+///
+/// # Errors
+/// Returns an error if it cannot be compiled, or has changed since it was loaded.
+#[cfg(feature = "kernel")]
+pub(crate) fn for_guest(file: String, algorithm: Algorithm) -> Result<fairpace_virtual::Header, Failure> {
+    let compiler = NativeCompiler::new(Sources::contained().map_err(failed)?).map_err(failed)?;
+    let header = algorithm.header().unwrap_or(Path::new(""));
+    let library = compiler.compile(header, &cache_folder()).map_err(failed)?;
+    let unreadable = |error| Failure::file("cannot read", &library.path, &error, "try again");
+    Ok(fairpace_virtual::Header {
+        file,
+        digest: library.digest.clone(),
+        files: library.files.clone(),
+        library: fs::read(&library.path).map_err(unreadable)?,
+        object: for_bpf::compile(algorithm)
+            .map_err(|why| Failure::new(Exit::Usage, why, "see its messages"))?,
+    })
+}
+
+/// In the guest: loads headers that the host compiled, whose paths are below `folder`.
+///
+/// # Errors
+/// Returns an error if a library cannot be written or loaded.
+#[cfg(feature = "kernel")]
+pub(crate) fn load_compiled(folder: &Path, headers: Vec<fairpace_virtual::Header>) -> Result<(), Failure> {
+    for fairpace_virtual::Header { file, digest, files, library, object } in headers {
+        let header = folder.join(file);
+        let path = header.with_extension("so");
+        let failed = |error| Failure::file("cannot write", &path, &error, "");
+        fs::write(&path, library).map_err(failed)?;
+        let written = vec![header.display().to_string()];
+        for_bpf::keep(&digest, object);
+        load_one(Compiled { library: path.clone(), origin: Origin { header, written, digest, files } })?;
+    }
+    fairpace_kernel::compile_with(for_bpf::kept);
+    Ok(())
+}
+
 /// Loads headers as [`load`] does, for a process in which they change: a header that is loaded and has not
 /// changed since is not loaded again, and the name of one that has changed means the new one from now on.
 ///
@@ -238,10 +278,27 @@ fn failed(error: build::Error) -> Failure {
 /// Loaded headers as objects for the kernel.
 #[cfg(feature = "kernel")]
 mod for_bpf {
+    use std::collections::BTreeMap;
     use std::path::Path;
+    use std::sync::{Mutex, PoisonError};
 
     use fairpace_bpf_build::{self as build, BpfCompiler, NativeCompiler, Sources};
     use fairpace_cc::{Algorithm, Kind};
+
+    /// Objects that the host of this guest compiled, by the digests of their headers.
+    static KEPT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
+
+    /// Keeps an object for [`kept`].
+    pub(super) fn keep(digest: &str, object: Vec<u8>) {
+        KEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(digest.to_owned(), object);
+    }
+
+    /// The object of a loaded header, which the host compiled.
+    pub(super) fn kept(algorithm: Algorithm) -> Result<Vec<u8>, String> {
+        let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = algorithm.digest().and_then(|digest| kept.get(digest)).cloned();
+        found.ok_or_else(|| format!("the host has not compiled {algorithm}"))
+    }
 
     /// The object of a loaded header for the kernel.
     pub(super) fn compile(algorithm: Algorithm) -> Result<Vec<u8>, String> {

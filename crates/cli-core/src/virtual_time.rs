@@ -4,10 +4,11 @@
 use std::path::Path;
 
 use fairpace_results::{Monitor, Run};
-use fairpace_scenario::{Cc, Scenario, Target};
-use fairpace_virtual::{Booted, Job, Machine, Refusal, guest};
+use fairpace_scenario::{Ecn, Scenario, Target};
+use fairpace_virtual::{Booted, Header, Job, Machine, Refusal, guest};
 
 use crate::failure::{Exit, Failure};
+use crate::headers;
 use crate::host::COMMIT;
 use crate::output::note;
 use crate::place::Emulator;
@@ -26,6 +27,21 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// The kernel that can run these scenarios: User-mode Linux has no eBPF.
+    fn for_scenarios(self, scenarios: &[Scenario]) -> Result<Self, Failure> {
+        let echoes = |scenario: &Scenario| scenario.flows.iter().any(|flow| flow.sending.ecn == Ecn::Dctcp);
+        let header = scenarios.iter().flat_map(Scenario::headers).next().map(|(file, _)| file);
+        let echo = scenarios.iter().any(echoes).then(|| "`ecn = \"dctcp\"`".to_owned());
+        match (header.or(echo), self.emulator) {
+            (None, _) => Ok(self),
+            (Some(what), Some(Emulator::Uml)) => {
+                let message = format!("{what} is eBPF, which User-mode Linux does not have");
+                Err(Failure::new(Exit::Unsupported, message, "write --on virtual:qemu"))
+            }
+            (Some(_), _) => Ok(Self { emulator: Some(Emulator::Qemu), ..self }),
+        }
+    }
+
     /// Checks that this machine has it; creates nothing.
     pub(crate) fn check(self) -> Result<(), Failure> {
         Ok(Machine::find(Path::new(THIS), self.into()).map(drop)?)
@@ -61,7 +77,7 @@ impl VirtualKernel {
         signals: &Signals,
         quiet: bool,
     ) -> Result<Self, Failure> {
-        scenarios.iter().try_for_each(check)?;
+        let wanted = wanted.for_scenarios(scenarios)?;
         let machine = Machine::find(Path::new(THIS), wanted.into())?;
         if !quiet {
             note(&format!("booting: {}", machine.description()));
@@ -82,16 +98,10 @@ impl VirtualKernel {
     /// # Errors
     /// Returns an error if the testbed refuses the scenario, or if the monitor stops the run.
     pub fn run(&self, scenario: &Scenario, monitor: &mut dyn Monitor) -> Result<Run, Failure> {
-        Ok(self.0.run(&Job::of(scenario), monitor)?)
+        let headers = scenario.headers().map(|(file, algorithm)| headers::for_guest(file, algorithm));
+        let job = Job::of(scenario, headers.collect::<Result<_, _>>()?);
+        Ok(self.0.run(&job, monitor)?)
     }
-}
-
-/// Checks that a scenario has no header of the user.
-fn check(scenario: &Scenario) -> Result<(), Failure> {
-    let is_header = |cc: &Cc| matches!(cc, Cc::Ours(ours) if ours.algorithm().digest().is_some());
-    let Some(flow) = scenario.flows.iter().find(|flow| is_header(&flow.cc)) else { return Ok(()) };
-    let message = format!("flow `{}`: `{}` is a header, which the guest cannot compile", flow.name, flow.cc);
-    Err(Failure::new(Exit::Unsupported, message, "run it in the simulator, or with --on kernel"))
 }
 
 /// What `--on virtual` needs: a line that says what there is.
@@ -112,12 +122,13 @@ pub fn serve() -> Result<(), Failure> {
 
 /// Runs a scenario in the guest. The emulator does not wake early: it would read the clock all the time, and
 /// these instructions are what virtual time costs.
-fn perform(file: &Path, monitor: &mut dyn Monitor) -> Result<Run, Refusal> {
+fn perform(file: &Path, headers: Vec<Header>, monitor: &mut dyn Monitor) -> Result<Run, Refusal> {
     let refusal = |failure: Failure| Refusal {
         code: failure.code(),
         message: failure.to_string(),
         help: failure.help().unwrap_or_default().to_owned(),
     };
+    headers::load_compiled(file.parent().unwrap_or(file), headers).map_err(refusal)?;
     let scenario =
         fairpace_scenario::load(file, &[], Target::Testbed).map_err(|error| refusal(error.into()))?;
     let commit = COMMIT.to_owned();

@@ -123,11 +123,12 @@ pub(crate) fn run(args: &DemoArgs, Call { global, signals, out }: Call<'_>) -> R
                 done.extend(items);
                 runs.extend(more);
             }
-            Err(failure) if failure.code() == Exit::Unsupported as i32 => {
+            Err(failure) if failure.is_interruption() => return Err(failure),
+            // the other runs have results
+            Err(failure) => {
                 let why = format!("{failure}; {}", failure.help().unwrap_or_default());
                 skipped.push(Skipped { what: "the same in virtual time".into(), why });
             }
-            Err(failure) => return Err(failure),
         }
     }
     let cases = done.iter().map(|(item, scenario)| case(item, scenario)).collect();

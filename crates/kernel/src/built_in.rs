@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use fairpace_cc::{Algorithm, Params};
+use fairpace_cc::{Algorithm, Params, SOURCES};
 
 use crate::{Counters, Error, names};
 
@@ -39,8 +39,13 @@ impl BuiltIn {
     /// Adds a listed algorithm with these parameters, under a name that no other algorithm in the kernel has.
     ///
     /// # Errors
-    /// The kernel does not have the algorithm, or has other parameters for it.
+    /// The kernel does not have the algorithm, or has those of other sources.
     pub fn add(params: &Params) -> Result<BuiltIn, Error> {
+        let path = Path::new(FOLDER).join("sources");
+        let found = fs::read_to_string(&path).map_err(|cause| Error::Io { path, cause })?;
+        if found.trim() != SOURCES {
+            return Err(Error::OtherSources { found: found.trim().to_owned() });
+        }
         let name = names::with_suffix(params.algorithm().kernel_name(), &names::unique_suffix());
         let path = Path::new(FOLDER).join("add");
         fs::write(&path, line(&name, params)).map_err(|cause| Error::Io { path, cause })?;
@@ -53,7 +58,14 @@ impl BuiltIn {
         &self.name
     }
 
-    /// Returns the counts since the boot, over all sockets of the algorithm.
+    /// The algorithm of the code, which is another one for a preset.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// Returns the counts since the boot, over all sockets of the code: one that runs with several parameters
+    /// is counted together.
     ///
     /// # Errors
     /// The kernel does not let the counters be read.

@@ -289,6 +289,19 @@ pub enum Error {
         /// Error of the system.
         cause: io::Error,
     },
+    /// The algorithms that are built into the kernel are of other sources than those of this program.
+    #[error(
+        "the kernel has the algorithms of other sources ({found}) than this program ({})",
+        fairpace_cc::SOURCES
+    )]
+    #[diagnostic(
+        code(fairpace::kernel::other_sources),
+        help("build it again from the sources of this program: make uml")
+    )]
+    OtherSources {
+        /// The hash that the kernel has.
+        found: String,
+    },
     /// A socket's state does not have the size that the object declares.
     #[error("the socket's state for {name} has {found} bytes instead of {expected}")]
     #[diagnostic(

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use fairpace_cc::Algorithm;
 use sha2::{Digest, Sha256};
 
 use crate::files::hex;
 use crate::key::{DefaultValue, Key, Kind, Section};
 use crate::quantity::Dimension;
 use crate::value::Value;
-use crate::{Flow, Link, Scenario, Sizes, Writes, keys};
+use crate::{Cc, Flow, Link, Scenario, Sizes, Writes, keys};
 
 impl Scenario {
     /// The scenario in its canonical form: every key, groups expanded, in one order and one spelling. Reading
@@ -61,6 +62,18 @@ impl Scenario {
             files.extend(flow.cc.bundled().1);
         }
         Bundle { toml: renamed.written(Files::InBundle), files: files.into_iter().collect() }
+    }
+
+    /// The user's headers that flows name, each once: its path in the folder of the [`bundle`](Self::bundle),
+    /// and its algorithm.
+    pub fn headers(&self) -> impl Iterator<Item = (String, Algorithm)> {
+        let of_flow = |flow: &Flow| match &flow.cc {
+            Cc::Ours(ours) if ours.algorithm().digest().is_some() => {
+                Some((Cc::split(&flow.cc.bundled().0).0.to_owned(), ours.algorithm()))
+            }
+            _ => None,
+        };
+        self.flows.iter().filter_map(of_flow).collect::<BTreeMap<_, _>>().into_iter()
     }
 
     /// SHA-256, in hex, of everything that decides the outcome except the seed. Title, why, comments, order

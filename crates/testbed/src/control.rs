@@ -46,6 +46,14 @@ impl Ours {
         }
     }
 
+    /// The name of what its counters are of.
+    fn counted_name(&self) -> &str {
+        match self {
+            Self::Loaded(loaded) => loaded.kernel_name(),
+            Self::BuiltIn(built_in) => built_in.code(),
+        }
+    }
+
     fn counters(&self) -> Result<Counters, fairpace_kernel::Error> {
         match self {
             Self::Loaded(loaded) => loaded.counters(),
@@ -121,9 +129,12 @@ impl Controls {
         let notes = |ours: &Ours| {
             let unread = |error| vec![format!("its counters could not be read: {error}")];
             let sentences = ours.counters().map_or_else(unread, |counters| counters.sentences());
-            let name = ours.kernel_name().to_owned();
+            let name = ours.counted_name().to_owned();
             sentences.into_iter().map(move |sentence| format!("{name}: {sentence}")).collect::<Vec<_>>()
         };
-        self.ours.iter().flat_map(notes).collect()
+        let mut all: Vec<String> = self.ours.iter().flat_map(notes).collect();
+        // what is counted together
+        all.dedup();
+        all
     }
 }

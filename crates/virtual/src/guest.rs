@@ -12,7 +12,7 @@ use nix::mount::{MsFlags, mount};
 
 use crate::channel::Channel;
 use crate::image;
-use crate::message::{Job, Line, MEMORY_BYTES, Refusal};
+use crate::message::{Header, Job, Line, MEMORY_BYTES, Refusal};
 
 /// The argument with which the program is the first process of a guest.
 pub const COMMAND: &str = "guest";
@@ -38,12 +38,15 @@ const UNSUPPORTED: i32 = 3;
 /// Exit code of an unexpected failure.
 const INTERNAL: i32 = 1;
 
-/// Prepares the guest, performs the job of the host by `run`, which gets the scenario file, and writes its
-/// result. It returns only if this process is not the first one of a guest.
+/// Prepares the guest, performs the job of the host by `run`, which gets the scenario file and the compiled
+/// headers that it names, and writes its result. It returns only if this process is not the first one of a
+/// guest.
 ///
 /// # Errors
 /// This process is another one.
-pub fn serve(run: impl FnOnce(&Path, &mut dyn Monitor) -> Result<Run, Refusal>) -> Result<(), Refusal> {
+pub fn serve(
+    run: impl FnOnce(&Path, Vec<Header>, &mut dyn Monitor) -> Result<Run, Refusal>,
+) -> Result<(), Refusal> {
     if std::process::id() != 1 {
         let help = "`--on virtual` starts it".to_owned();
         let message = format!("`{COMMAND}` is the first process of a kernel in virtual time");
@@ -53,8 +56,11 @@ pub fn serve(run: impl FnOnce(&Path, &mut dyn Monitor) -> Result<Run, Refusal>) 
     // without a channel there is no host to write to: the kernel panics at the end of this process, and its
     // console has the reason
     let mut host = Channel::open().map_err(|cause| unexpected("find its channel to the host", &cause))?;
-    let file = mounted.and_then(|()| prepared(&mut host));
-    let line = match file.and_then(|file| run(&file, &mut Progress { host: &mut host, written_s: 0.0 })) {
+    let job = mounted.and_then(|()| prepared(&mut host));
+    let run = |(file, headers): (PathBuf, _)| {
+        run(&file, headers, &mut Progress { host: &mut host, written_s: 0.0 })
+    };
+    let line = match job.and_then(run) {
         Ok(run) => Line::Done(Box::new(run)),
         Err(refusal) => Line::Refused(refusal),
     };
@@ -65,15 +71,16 @@ pub fn serve(run: impl FnOnce(&Path, &mut dyn Monitor) -> Result<Run, Refusal>) 
     }
 }
 
-/// Prepares the guest, waits for the job, and returns its scenario file.
-fn prepared(host: &mut Channel) -> Result<PathBuf, Refusal> {
+/// Prepares the guest, waits for the job, and returns its scenario file and its headers.
+fn prepared(host: &mut Channel) -> Result<(PathBuf, Vec<Header>), Refusal> {
     set_up()?;
     write(host, &Line::Ready);
     let text = host.job().map_err(|cause| unexpected("read the job", &cause))?;
     let job: Job =
         serde_json::from_slice(&text).map_err(|error| unexpected("read the job", &error.into()))?;
     seed(job.seed).map_err(|cause| unexpected("seed the random numbers", &cause))?;
-    unpack(&job).map_err(|cause| unexpected("write the files of the scenario", &cause))
+    let file = unpack(&job).map_err(|cause| unexpected("write the files of the scenario", &cause))?;
+    Ok((file, job.headers))
 }
 
 fn mount_all() -> Result<(), Refusal> {
@@ -203,7 +210,7 @@ mod tests {
 
     #[test]
     fn only_the_first_process_of_a_guest_is_one() {
-        let refusal = serve(|_, _| unreachable!("there is no job")).expect_err("it is not the first one");
+        let refusal = serve(|_, _, _| unreachable!("there is no job")).expect_err("it is not the first one");
         assert_eq!(refusal.code, 2);
         assert!(refusal.message.contains("`guest` is the first process"), "{}", refusal.message);
     }

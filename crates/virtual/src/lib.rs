@@ -35,7 +35,7 @@ mod uml;
 pub use error::Error;
 pub use kernel::Kernel;
 pub use machine::{Booted, Emulator, Machine, Wanted};
-pub use message::{Job, Refusal};
+pub use message::{Header, Job, Refusal};
 
 /// What there is of the parts of a machine, as text.
 ///

@@ -17,17 +17,34 @@ pub struct Job {
     pub toml: String,
     /// Name and text of each file that the scenario names.
     pub files: Vec<(String, String)>,
+    /// Algorithms of the user that the scenario names, whose sources are among the files.
+    pub headers: Vec<Header>,
     /// The seed, of the scenario and of the guest's random numbers.
     pub seed: u64,
 }
 
 impl Job {
-    /// The job to run a scenario.
+    /// The job to run a scenario with these headers.
     #[must_use]
-    pub fn of(scenario: &Scenario) -> Self {
+    pub fn of(scenario: &Scenario, headers: Vec<Header>) -> Self {
         let bundle = scenario.bundle();
-        Self { toml: bundle.toml, files: bundle.files, seed: scenario.seed }
+        Self { toml: bundle.toml, files: bundle.files, headers, seed: scenario.seed }
     }
+}
+
+/// An algorithm of the user, compiled by the host: the guest has no compiler.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Path of the header from the folder of the scenario.
+    pub file: String,
+    /// SHA-256 of everything that it is compiled from.
+    pub digest: String,
+    /// Name and text of the header, and of each file that it includes.
+    pub files: Vec<(String, String)>,
+    /// The shared library of it, for the machine of the host.
+    pub library: Vec<u8>,
+    /// The eBPF object.
+    pub object: Vec<u8>,
 }
 
 /// The reason why the guest has no result, for the user.

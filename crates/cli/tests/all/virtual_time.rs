@@ -120,12 +120,12 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// A kernel's own algorithm and one of ours, which is loaded as eBPF. A run does not depend on the runs
-/// beside it, so it is the same alone, beside others, and beside load.
+/// A kernel's own algorithm, and a header of the user, which the guest loads as eBPF. A run does not depend
+/// on the runs beside it, so it is the same alone, beside others, and beside load.
 #[test]
 fn two_runs_in_qemu_have_the_same_bytes_beside_load() {
     if can_boot() {
-        two_runs_have_the_same_bytes("qemu", "kernel:bbr,bbr3");
+        two_runs_have_the_same_bytes("qemu", "kernel:bbr,./mine.h");
     }
 }
 
@@ -139,6 +139,7 @@ fn two_runs_in_user_mode_linux_have_the_same_bytes_beside_load_and_another_seed_
 
 fn two_runs_have_the_same_bytes(emulator: &str, algorithms: &str) {
     let place = Place::new();
+    run(&place, &["new", "mine"]).succeeds();
     let compare = "compare --rate 10mbit --buffer 100kB --rtt 20ms,40ms \
                    --warmup 1s --stagger 200ms --json --quiet --out out --cc";
     let on = format!("virtual:{emulator}");
@@ -173,6 +174,12 @@ fn what_the_testbed_refuses_in_the_guest_reaches_the_user() {
         if there {
             what_the_testbed_refuses(on);
         }
+    }
+    if has_uml() {
+        let place = Place::with_scenario();
+        run(&place, &["new", "mine"]).succeeds();
+        let sim = ["sim", "small.toml", "--on", "virtual:uml", "--set", "flow.1.cc=./mine.h"];
+        run(&place, &sim).fails(3, "write --on virtual:qemu");
     }
 }
 

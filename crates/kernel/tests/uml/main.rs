@@ -31,7 +31,7 @@ fn compare() -> Refusal {
 
 fn main() {
     if env::args().nth(1).as_deref() == Some(guest::COMMAND) {
-        let served = guest::serve(|_, _| Err(compare()));
+        let served = guest::serve(|_, _, _| Err(compare()));
         return served.unwrap_or_else(|refusal| panic!("{}", refusal.message));
     }
     let this = env::current_exe().expect("a test program");
@@ -42,7 +42,7 @@ fn main() {
     };
     println!("{}", machine.description());
     let booted = machine.boot(&|| false).expect("it boots");
-    let job = Job { seed: 1, toml: String::new(), files: Vec::new() };
+    let job = Job { seed: 1, toml: String::new(), files: Vec::new(), headers: Vec::new() };
     match booted.run(&job, &mut Silent) {
         Err(Error::Guest(refusal)) if refusal.message == SAME => println!("{SAME}"),
         Err(error) => panic!("{error}"),

@@ -51,11 +51,17 @@ pub(super) fn chosen(listed: &[Listed], runs: NonZeroU32, call: Call<'_>) -> Res
         let message = format!("the page has {} kernels, and --on names one", listed.len());
         return Err(Failure::new(Exit::Usage, message, "leave --on or --write out"));
     }
-    if on.is_none() && !listed.is_empty() {
+    if on.is_none() && series.is_none() && !listed.is_empty() {
         return Ok(listed.to_vec());
     }
     let on = on.unwrap_or(Place::Kernel);
-    let is_it = |of: &&Listed| of.on == on && (series.is_none() || of.kernel == *series);
+    if series.is_some() && !matches!(on, Place::Virtual(_)) {
+        let message = "--kernel names the series of a kernel in virtual time";
+        return Err(Failure::new(Exit::Usage, message, "add --on virtual"));
+    }
+    // without an emulator, that of the first kernel in virtual time
+    let is_place = |of: &Listed| of.on == on || (on == Place::Virtual(None) && of.is_virtual());
+    let is_it = |of: &&Listed| is_place(of) && (series.is_none() || of.kernel == *series);
     let found = listed.iter().find(is_it).cloned();
     Ok(vec![found.unwrap_or_else(|| Listed { on, kernel: series.clone(), runs })])
 }

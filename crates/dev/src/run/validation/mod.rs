@@ -127,7 +127,8 @@ impl Validation {
             if kernels.first().is_some_and(Listed::is_virtual) { &judge::VIRTUAL } else { &judge::REAL };
         let mut scenarios = Vec::new();
         for (index, (case, simulated)) in cases.iter().zip(simulated.chunks(seeds as usize)).enumerate() {
-            let Case { name, kind, kernel, .. } = case;
+            let Case { name, kind, .. } = case;
+            let kernel = case.on_kernel(kernels.first().is_some_and(Listed::is_virtual));
             let of_case = measured.iter().map(|(runs, all)| &all[index * runs..][..*runs]);
             let summaries = |runs: &[Option<Run>]| -> Vec<Summary> {
                 runs.iter().flatten().map(|run| run.summary.clone()).collect()
