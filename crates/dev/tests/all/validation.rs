@@ -53,7 +53,8 @@ fn ten_short_flows_take_as_long_as_on_the_kernel() {
                 seeds = 1\nat_a_time = 10\n";
     place.write("file.toml", file);
     let program = Command::new(env!("CARGO_BIN_EXE_fairpace-dev"))
-        .args(["run", &place.file("file.toml"), "--only", NAMES, "--on", "virtual", "--json", "--quiet"])
+        .args(["run", &place.file("file.toml"), "--only", NAMES, "--on", "virtual:qemu", "--kernel", "6.12"])
+        .args(["--json", "--quiet"])
         .output()
         .expect("the program starts");
     let said = String::from_utf8_lossy(&program.stderr);
