@@ -22,14 +22,14 @@ pub enum KernelHost {
 }
 
 impl KernelHost {
-    /// Checks that this machine has what runs at a place need, in virtual time a kernel of `series` or any;
-    /// creates nothing.
+    /// Checks that this machine has what these scenarios need at a place, in virtual time a kernel of
+    /// `series` or any; creates nothing.
     ///
     /// # Errors
     /// Returns an error that says what is missing.
-    pub fn check(place: Place, series: Option<&str>) -> Result<(), Failure> {
+    pub fn check(place: Place, series: Option<&str>, scenarios: &[Scenario]) -> Result<(), Failure> {
         match place {
-            Place::Virtual(emulator) => Wanted { emulator, series }.check(),
+            Place::Virtual(emulator) => Wanted { emulator, series }.check(scenarios),
             _ => Ok(fairpace_testbed::check_machine(&fairpace_testbed::Options::default())?),
         }
     }
@@ -46,7 +46,7 @@ impl KernelHost {
         signals: &Signals,
         quiet: bool,
     ) -> Result<Self, Failure> {
-        Self::check(place, series)?;
+        Self::check(place, series, scenarios)?;
         match place {
             Place::Virtual(emulator) => {
                 let wanted = Wanted { emulator, series };

@@ -42,9 +42,9 @@ impl Wanted<'_> {
         }
     }
 
-    /// Checks that this machine has it; creates nothing.
-    pub(crate) fn check(self) -> Result<(), Failure> {
-        Ok(Machine::find(Path::new(THIS), self.into()).map(drop)?)
+    /// Checks that this machine has what these scenarios need; creates nothing.
+    pub(crate) fn check(self, scenarios: &[Scenario]) -> Result<(), Failure> {
+        Ok(fairpace_virtual::check(self.for_scenarios(scenarios)?.into())?)
     }
 }
 

@@ -37,6 +37,14 @@ pub use kernel::Kernel;
 pub use machine::{Booted, Emulator, Machine, Wanted};
 pub use message::{Header, Job, Refusal};
 
+/// Checks that the emulator and the kernel that are wanted are there.
+///
+/// # Errors
+/// [`Error::NoQemu`], [`Error::NoKernel`], [`Error::NoUml`], [`Error::Processor`].
+pub fn check(wanted: Wanted<'_>) -> Result<(), Error> {
+    machine::check(wanted)
+}
+
 /// What there is of the parts of a machine, as text.
 ///
 /// # Errors

@@ -162,6 +162,11 @@ fn parts(wanted: Wanted<'_>) -> Result<Found, Error> {
     }
 }
 
+/// As [`crate::check`].
+pub(crate) fn check(wanted: Wanted<'_>) -> Result<(), Error> {
+    parts(wanted).map(drop)
+}
+
 /// As [`crate::available`].
 pub(crate) fn available(emulator: Emulator) -> Result<String, Error> {
     match parts(Wanted { emulator: Some(emulator), series: None })? {

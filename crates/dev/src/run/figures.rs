@@ -78,10 +78,15 @@ impl Figures {
     }
 
     /// Reads all runs of a figure, and records the results.
-    fn finish<'a>(&self, work: Work<'a>, host: &Host, args: &RunArgs) -> Result<Finished<'a>, Failure> {
+    fn finish<'a>(
+        &self,
+        work: Work<'a>,
+        kernel: Option<&KernelHost>,
+        args: &RunArgs,
+    ) -> Result<Finished<'a>, Failure> {
         let Work { sheet, stack, plan } = work;
-        let on = host.on();
-        let kept = |scenario: &Scenario| host.store(&self.root, scenario).get(scenario, on);
+        let on = if kernel.is_some() { Target::Testbed } else { Target::Simulator };
+        let kept = |scenario: &Scenario| store_on(kernel, &self.root, scenario).get(scenario, on);
         let outcomes = plan
             .outcomes(kept)
             .map_err(|message| Failure::new(Exit::Internal, format!("{}: {message}", sheet.name()), ""))?;
@@ -130,33 +135,23 @@ impl Figures {
     }
 }
 
-/// Where figures are run; `None`: in the simulator. A record has one place for real flows, with the kernel
-/// that ran them last.
-struct Host(Option<KernelHost>);
-
-impl Host {
-    /// Prepares the place that the options name for these figures.
-    fn open(works: &[Work<'_>], place: Place, call: Call<'_>) -> Result<Self, Failure> {
-        if place == Place::Simulator {
-            return Ok(Self(None));
-        }
-        let scenarios: Vec<_> = works.iter().flat_map(|work| work.plan.scenarios()).cloned().collect();
-        let series = call.args.kernel.as_deref();
-        KernelHost::open(place, series, &scenarios, call.signals, call.global.quiet)
-            .map(|host| Self(Some(host)))
+/// Prepares the kernel of a place for these figures; `None`: they are simulated. A record has one place for
+/// real flows, with the kernel that ran them last.
+fn open_kernel(works: &[Work<'_>], place: Place, call: Call<'_>) -> Result<Option<KernelHost>, Failure> {
+    if place == Place::Simulator {
+        return Ok(None);
     }
+    let scenarios: Vec<_> = works.iter().flat_map(|work| work.plan.scenarios()).cloned().collect();
+    let series = call.args.kernel.as_deref();
+    KernelHost::open(place, series, &scenarios, call.signals, call.global.quiet).map(Some)
+}
 
-    fn on(&self) -> Target {
-        if self.0.is_some() { Target::Testbed } else { Target::Simulator }
-    }
-
-    /// The store for a run of this scenario: in virtual time a result depends on the kernel, too.
-    fn store(&self, root: &Path, scenario: &Scenario) -> Store {
-        let store = store(root, scenario);
-        match &self.0 {
-            Some(KernelHost::Virtual(kernel)) => store.with(kernel.description()),
-            Some(KernelHost::Running) | None => store,
-        }
+/// The store for a run of this scenario: in virtual time a result depends on the kernel, too.
+fn store_on(kernel: Option<&KernelHost>, root: &Path, scenario: &Scenario) -> Store {
+    let store = store(root, scenario);
+    match kernel {
+        Some(KernelHost::Virtual(kernel)) => store.with(kernel.description()),
+        Some(KernelHost::Running) | None => store,
     }
 }
 
@@ -183,16 +178,18 @@ impl Experiment for Figures {
             work.plan.scenarios().map(|of| expected_packets(of) as u64).sum::<u64>()
         });
         let marked = if args.write { Some(pages::open(&self.root)?) } else { None };
-        let host = Host::open(&works, place, call)?;
-        let done = match &host.0 {
+        let kernel = open_kernel(&works, place, call)?;
+        let kernel = kernel.as_ref();
+        let done = match kernel {
             None => call.simulate(works.iter().flat_map(|work| work.plan.scenarios()), &self.root, |run| run),
-            Some(kernel) => real::measure(&works, (&host, kernel), &self.root, call),
+            Some(kernel) => real::measure(&works, kernel, &self.root, call),
         };
         // finished figures are shown even if others failed
         let mut finished = Vec::new();
         for work in works {
-            if work.plan.scenarios().all(|scenario| host.store(&self.root, scenario).has(scenario, on)) {
-                let done = self.finish(work, &host, args)?;
+            if work.plan.scenarios().all(|scenario| store_on(kernel, &self.root, scenario).has(scenario, on))
+            {
+                let done = self.finish(work, kernel, args)?;
                 if !global.quiet {
                     note(&show::line(&done));
                 }

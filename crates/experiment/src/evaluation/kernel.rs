@@ -13,9 +13,9 @@ use fairpace_cli_core::kernel_host::KernelHost;
 use fairpace_cli_core::place::Place;
 use fairpace_cli_core::signals::Signals;
 
-/// Checks that this machine can run cases on the kernel of a place.
-pub(super) fn check(place: Place, series: Option<&str>) -> Result<(), Failure> {
-    KernelHost::check(place, series)
+/// Checks that this machine can run these scenarios on the kernel of a place.
+pub(super) fn check(place: Place, series: Option<&str>, scenarios: &[Scenario]) -> Result<(), Failure> {
+    KernelHost::check(place, series, scenarios)
 }
 
 /// Runs each case of each algorithm that the user asked for once, unless the store has its run. A run that

@@ -135,9 +135,6 @@ impl Evaluation<'_> {
         let most = criteria.iter().map(|criterion| seeds(args, criterion)).max().unwrap_or(1);
         check_seeds(args.seed, most)?;
         let on_kernel = self.on != Place::Simulator;
-        if on_kernel {
-            kernel::check(self.on, self.series)?;
-        }
         // what real flows can show are few cases, which are of the full form
         let form = if args.quick && !on_kernel { Form::Quick } else { Form::Full };
         let seed = args.draw.as_deref().map(draw_seed).transpose()?.unwrap_or_default();
@@ -163,6 +160,9 @@ impl Evaluation<'_> {
         if works.scenarios().is_empty() {
             let message = format!("no case has a name with `{}` in it", args.matching);
             return Err(Failure::new(Exit::Usage, message, "names are as in `10mbit 10/50ms 1bdp`"));
+        }
+        if on_kernel {
+            kernel::check(self.on, self.series, works.scenarios())?;
         }
         Ok(works)
     }

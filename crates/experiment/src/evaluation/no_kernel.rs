@@ -7,8 +7,9 @@ use fairpace_cli_core::failure::Failure;
 use fairpace_cli_core::host::without_kernel;
 use fairpace_cli_core::place::Place;
 use fairpace_cli_core::signals::Signals;
+use fairpace_scenario::Scenario;
 
-pub(super) fn check(_: Place, _: Option<&str>) -> Result<(), Failure> {
+pub(super) fn check(_: Place, _: Option<&str>, _: &[Scenario]) -> Result<(), Failure> {
     Err(without_kernel())
 }
 

@@ -10,20 +10,20 @@ use fairpace_cli_core::output::note;
 use fairpace_papers::figure::Kernel;
 use fairpace_scenario::{Scenario, Target};
 
-use super::{Host, Work};
+use super::{Work, store_on};
 use crate::run::Call;
 
 /// Performs the missing runs, for each figure as many at a time as it allows. A figure with a disturbed run
 /// is left out and reported as a failure at the end.
 pub(super) fn measure(
     works: &[Work<'_>],
-    host: (&Host, &KernelHost),
+    kernel: &KernelHost,
     root: &Path,
     call: Call<'_>,
 ) -> Result<(), Failure> {
     let mut disturbed = None;
     for work in works {
-        match measure_one(work, host, root, call) {
+        match measure_one(work, kernel, root, call) {
             Err(failure) if failure.is_disturbance() => {
                 note(&format!("{}: not measured: {failure}", work.sheet.name()));
                 disturbed.get_or_insert(failure);
@@ -46,14 +46,9 @@ fn at_a_time(kernel: Option<&Kernel>, runs: &[&Scenario]) -> u32 {
     if runs.iter().any(sends_single_packets) { 1 } else { asked }
 }
 
-fn measure_one(
-    work: &Work<'_>,
-    (host, kernel): (&Host, &KernelHost),
-    root: &Path,
-    call: Call<'_>,
-) -> Result<(), Failure> {
+fn measure_one(work: &Work<'_>, kernel: &KernelHost, root: &Path, call: Call<'_>) -> Result<(), Failure> {
     let on = Target::Testbed;
-    let cache = |of: &Scenario| host.store(root, of);
+    let cache = |of: &Scenario| store_on(Some(kernel), root, of);
     let keeping = call.keeping(root, &cache);
     let missing = keeping.missing(work.plan.scenarios(), on);
     let at_a_time = at_a_time(work.sheet.figure.kernel.as_ref(), &missing);

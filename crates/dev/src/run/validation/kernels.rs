@@ -79,8 +79,8 @@ impl Listed {
         matches!(self.on, Place::Virtual(_))
     }
 
-    /// Checks that this machine has what it needs; creates nothing.
-    pub(super) fn check(&self) -> Result<(), Failure> {
-        KernelHost::check(self.on, self.kernel.as_deref())
+    /// Checks that this machine has what these scenarios need there; creates nothing.
+    pub(super) fn check(&self, scenarios: &[Scenario]) -> Result<(), Failure> {
+        KernelHost::check(self.on, self.kernel.as_deref(), scenarios)
     }
 }

@@ -21,6 +21,7 @@ use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{self, COMMIT};
 use fairpace_cli_core::output::Output;
 use fairpace_results::{Run, Summary};
+use fairpace_scenario::Scenario;
 use serde::Deserialize;
 
 use super::{Call, Experiment};
@@ -113,19 +114,21 @@ impl Validation {
     ) -> Result<Record, Failure> {
         let seeds = self.seeds.get();
         // what is missing for a later kernel is an error before the runs of the first
-        kernels.iter().try_for_each(Listed::check)?;
+        let scenarios = |kernel: &Listed| -> Vec<Scenario> {
+            cases.iter().map(|case| case.on_kernel(kernel.is_virtual()).clone()).collect()
+        };
+        kernels.iter().try_for_each(|kernel| kernel.check(&scenarios(kernel)))?;
         let simulated = cases::simulate(cases, seeds, call)?;
         let (mut ran, mut measured) = (Vec::new(), Vec::new());
         for kernel in kernels {
-            let scenarios = cases.iter().map(|case| case.on_kernel(kernel.is_virtual()).clone());
-            let kernel = kernel.open(&scenarios.collect::<Vec<_>>(), call)?;
+            let kernel = kernel.open(&scenarios(kernel), call)?;
             measured.push((kernel.runs.get() as usize, cases::measure(cases, self, &kernel, call)?));
             let (name, runs) = (kernel.label, kernel.runs.get());
             ran.push(OnKernel { name, kernel: kernel.host.description(), runs });
         }
         let bounds =
             if kernels.first().is_some_and(Listed::is_virtual) { &judge::VIRTUAL } else { &judge::REAL };
-        let mut scenarios = Vec::new();
+        let mut compared = Vec::new();
         for (index, (case, simulated)) in cases.iter().zip(simulated.chunks(seeds as usize)).enumerate() {
             let Case { name, kind, .. } = case;
             let kernel = case.on_kernel(kernels.first().is_some_and(Listed::is_virtual));
@@ -134,7 +137,7 @@ impl Validation {
                 runs.iter().flatten().map(|run| run.summary.clone()).collect()
             };
             let runs: Vec<Vec<Summary>> = of_case.clone().map(summaries).collect();
-            let compared = Compared {
+            let scenario = Compared {
                 name: name.clone(),
                 kind: kind.clone(),
                 title: kernel.title.clone(),
@@ -145,11 +148,11 @@ impl Validation {
                 quantities: judge::compare(&runs, simulated, kind.is_some(), bounds),
             };
             if !call.global.json && !call.global.quiet {
-                out.line(&page::line(&compared))?;
+                out.line(&page::line(&scenario))?;
             }
-            scenarios.push(compared);
+            compared.push(scenario);
         }
-        Ok(Record { schema: SCHEMA, commit: COMMIT, kernels: ran, seeds, scenarios })
+        Ok(Record { schema: SCHEMA, commit: COMMIT, kernels: ran, seeds, scenarios: compared })
     }
 }
 
