@@ -57,6 +57,9 @@ impl Pair {
             ));
         }
         let (ours, theirs) = (self.native.state_bytes(), self.kernel.state());
+        if ours == theirs {
+            return None;
+        }
         let at = ours.iter().zip(theirs).position(|(a, b)| a != b)?;
         Some(format!("state, from byte {at}: native {:x?}, kernel {:x?}", &ours[at..], &theirs[at..]))
     }
