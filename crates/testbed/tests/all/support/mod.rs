@@ -1,5 +1,6 @@
 //! Scenarios, and looking from outside at what a run leaves behind.
 
+mod scenarios;
 mod witness;
 
 use fairpace_results::{Monitor, Silent};
@@ -7,6 +8,7 @@ use fairpace_scenario::{Cc, Flow, Link, Scenario};
 use fairpace_test_support::{announce, skip};
 use fairpace_testbed::{ATTEMPTS, Disturbance, Error, Options, Outcome, measure};
 use nix::sched::{CloneFlags, setns};
+pub(crate) use scenarios::{flow, marks, scenario};
 use std::fmt::Debug;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -18,30 +20,6 @@ use witness::Witness;
 /// What holds up the emulator for longer than a run bears, 5 ms or more at a time, holds up a processor for
 /// half of that at least.
 const MACHINES_FAULT: Duration = Duration::from_micros(2_500);
-
-pub(crate) fn flow(name: &str, cc: &str, rtt_ms: u64) -> Flow {
-    Flow::new(name, cc.parse::<Cc>().expect("the name of an algorithm"), Duration::from_millis(rtt_ms))
-}
-
-/// The run ends with its window.
-pub(crate) fn scenario(
-    rate_mbps: u64,
-    buffer_bytes: u64,
-    window_s: (u64, u64),
-    flows: Vec<Flow>,
-) -> Scenario {
-    Scenario {
-        title: "test".into(),
-        why: String::new(),
-        seed: 1,
-        duration: Duration::from_secs(window_s.1),
-        window: (Duration::from_secs(window_s.0), Duration::from_secs(window_s.1)),
-        interval: Duration::from_millis(100),
-        links: vec![Link::new("l", rate_mbps * 1_000_000, buffer_bytes)],
-        flows,
-        hash: String::new(),
-    }
-}
 
 /// A machine that cannot run the testbed is reported, or is a failure if the kernel is required.
 pub(crate) fn skip_or_panic<T: Debug>(result: Result<T, Error>) {

@@ -1,10 +1,10 @@
 //! What flows write, what their paths do to them, and marks: each as it was asked for.
 
-use crate::support::{flow, measure_or_skip, scenario};
+use crate::scenarios::{flow, marks, scenario};
+use crate::{measure, measured};
 use fairpace_results::Run;
 use fairpace_scenario::{Codel, Ecn, Flow, FqCodel, Limit, Link, Queue, Window, Writes};
-use fairpace_test_support::exclusive;
-use fairpace_testbed::Outcome;
+use fairpace_testbed::{Error, Outcome};
 use std::time::Duration;
 
 /// TCP payload of a full packet over its length on the link.
@@ -22,12 +22,10 @@ fn goodput(run: &Run, from_s: f64, to_s: f64) -> f64 {
     f64::from(inside.iter().sum::<f32>()) / inside.len() as f64
 }
 
-#[test]
-fn a_finite_flow_is_complete_when_its_last_byte_has_arrived() {
-    let _alone = exclusive();
+pub(crate) fn a_finite_flow_is_complete_when_its_last_byte_has_arrived() {
     let mut finite = flow("a", "kernel:cubic", 20);
     (finite.start, finite.traffic.size_bytes) = (ms(500), Some(2_000_000));
-    let Some(outcome) = measure_or_skip(&scenario(20, 500_000, (0, 3), vec![finite])) else { return };
+    let outcome = measured(&scenario(20, 500_000, (0, 3), vec![finite]));
     let flow = &outcome.run.summary.flows[0];
     let took = flow.completion_s.expect("it has time enough");
     // transmission alone takes 0.84 s; the handshake and slow start take a few round trips
@@ -37,21 +35,17 @@ fn a_finite_flow_is_complete_when_its_last_byte_has_arrived() {
     assert!((received - 2e6).abs() < 1.0, "{received} bytes");
 }
 
-#[test]
-fn a_flow_that_does_not_get_so_far_is_not_complete() {
-    let _alone = exclusive();
+pub(crate) fn a_flow_that_does_not_get_so_far_is_not_complete() {
     let mut large = flow("a", "kernel:cubic", 20);
     large.traffic.size_bytes = Some(1 << 30);
-    let Some(outcome) = measure_or_skip(&scenario(20, 500_000, (0, 1), vec![large])) else { return };
+    let outcome = measured(&scenario(20, 500_000, (0, 1), vec![large]));
     assert_eq!(outcome.run.summary.flows[0].completion_s, None);
 }
 
-#[test]
-fn an_application_that_pauses_leaves_the_link_idle_and_comes_back() {
-    let _alone = exclusive();
+pub(crate) fn an_application_that_pauses_leaves_the_link_idle_and_comes_back() {
     let mut pausing = flow("a", "kernel:cubic", 20);
     pausing.traffic.writes = Writes::OnOff { on: ms(1000), off: ms(1000) };
-    let Some(outcome) = measure_or_skip(&scenario(10, 50_000, (0, 4), vec![pausing])) else { return };
+    let outcome = measured(&scenario(10, 50_000, (0, 4), vec![pausing]));
     let run = &outcome.run;
     // what is in the socket and in the buffer at the end of a phase takes less than 0.2 s
     for (from, busy) in [(0.5, true), (1.3, false), (2.5, true), (3.3, false)] {
@@ -61,34 +55,26 @@ fn an_application_that_pauses_leaves_the_link_idle_and_comes_back() {
     }
 }
 
-#[test]
-fn a_live_stream_has_its_own_rate() {
-    let _alone = exclusive();
+pub(crate) fn a_live_stream_has_its_own_rate() {
     let mut stream = flow("a", "kernel:bbr", 20);
     stream.traffic.writes = Writes::Paced { rate_bps: 4_000_000, every: ms(200) };
-    let Some(outcome) = measure_or_skip(&scenario(20, 500_000, (1, 5), vec![stream])) else { return };
+    let outcome = measured(&scenario(20, 500_000, (1, 5), vec![stream]));
     let mbps = outcome.run.summary.flows[0].goodput_mbps;
     // 20 chunks of 100 kB: one more or less
     assert!((mbps - 4.0).abs() <= 0.21, "{mbps}");
 }
 
 /// One flow over a link that marks from 30 packets on, with room for ten times as many.
-fn marked(cc: &str, ecn: Ecn) -> Option<Run> {
+fn marked(cc: &str, ecn: Ecn) -> Run {
     let mut asking = flow("a", cc, 20);
     asking.sending.ecn = ecn;
     let mut s = scenario(50, 450_000, (1, 4), vec![asking]);
     s.links[0].queue = Queue::Step(Limit::Packets(30));
-    Some(measure_or_skip(&s)?.run)
+    measured(&s).run
 }
 
-#[test]
-fn a_flow_with_ecn_is_slowed_by_marks_and_another_by_losses() {
-    let _alone = exclusive();
-    let (Some(with), Some(without)) =
-        (marked("kernel:cubic", Ecn::Classic), marked("kernel:cubic", Ecn::Off))
-    else {
-        return;
-    };
+pub(crate) fn a_flow_with_ecn_is_slowed_by_marks_and_another_by_losses() {
+    let (with, without) = (marked("kernel:cubic", Ecn::Classic), marked("kernel:cubic", Ecn::Off));
     // 30 packets are 7.3 ms; the flow learns of a mark a round trip later
     let [with, without] = [&with, &without].map(|run| &run.summary.links[0]);
     assert_eq!(with.drops, 0, "{with:?}");
@@ -98,26 +84,21 @@ fn a_flow_with_ecn_is_slowed_by_marks_and_another_by_losses() {
 
 /// A response of 14 packets takes half a round trip and 8.5 ms on the link, and the next request comes after
 /// 10 ms and the other half: 38.5 ms in all, once cwnd is 14.
-#[test]
-fn responses_follow_requests_and_wait_for_each_other_at_a_barrier() {
-    let _alone = exclusive();
+pub(crate) fn responses_follow_requests_and_wait_for_each_other_at_a_barrier() {
     let asked = |name, bytes, barrier: Option<&str>| {
         let mut flow = flow(name, "kernel:cubic", 20);
         flow.traffic.writes = Writes::Responses { bytes, think: ms(10) };
         flow.barrier = barrier.map(str::to_owned);
         flow
     };
-    let Some(outcome) = measure_or_skip(&scenario(20, 200_000, (0, 2), vec![asked("a", 20_000, None)]))
-    else {
-        return;
-    };
+    let outcome = measured(&scenario(20, 200_000, (0, 2), vec![asked("a", 20_000, None)]));
     let flow = &outcome.run.summary.flows[0];
     let done = flow.completions.as_ref().expect("it has transfers");
     assert!((45..=52).contains(&done.completed) && done.began - done.completed <= 1, "{done:?}");
     assert!((done.p50_ms.unwrap() - 18.5).abs() < 1.5, "{done:?}");
     assert!(done.slowdown_p50.unwrap() < 1.1 && flow.completion_s.is_none(), "{done:?}");
     let flows = vec![asked("small", 2_000, Some("b")), asked("large", 60_000, Some("b"))];
-    let Some(outcome) = measure_or_skip(&scenario(20, 200_000, (0, 1), flows)) else { return };
+    let outcome = measured(&scenario(20, 200_000, (0, 1), flows));
     let began = outcome.run.summary.flows.iter().map(|flow| flow.completions.as_ref().unwrap().began);
     let began: Vec<u64> = began.collect();
     // 42 packets take 25.4 ms on the link, and a round 55.4 ms: 18 in a second, less those of slow start
@@ -125,16 +106,14 @@ fn responses_follow_requests_and_wait_for_each_other_at_a_barrier() {
 }
 
 /// A full packet has 52 bytes less of payload than its MTU and 14 more on the link.
-#[test]
-fn flows_of_different_mtus_send_full_packets_of_their_own() {
-    let _alone = exclusive();
+pub(crate) fn flows_of_different_mtus_send_full_packets_of_their_own() {
     let with_mtu = |name, mtu_bytes| {
         let mut flow = flow(name, "kernel:cubic", 10);
         flow.sending.mtu_bytes = mtu_bytes;
         flow
     };
     let s = scenario(50, 200_000, (0, 3), vec![with_mtu("jumbo", 9000)]);
-    let Some(outcome) = measure_or_skip(&s) else { return };
+    let outcome = measured(&s);
     let payload_per_packet = |outcome: &Outcome| {
         let summary = &outcome.run.summary;
         let bits: f64 = summary.flows.iter().map(|flow| flow.goodput_mbps * 1e6 * 3.0).sum();
@@ -143,19 +122,17 @@ fn flows_of_different_mtus_send_full_packets_of_their_own() {
     let jumbo = payload_per_packet(&outcome);
     assert!((8600.0..8949.0).contains(&jumbo), "{jumbo} bytes");
     let s = scenario(50, 200_000, (0, 3), vec![with_mtu("tunnel", 1280), with_mtu("jumbo", 9000)]);
-    let Some(outcome) = measure_or_skip(&s) else { return };
+    let outcome = measured(&s);
     let mixed = payload_per_packet(&outcome);
     assert!((1228.0..8000.0).contains(&mixed), "{mixed} bytes");
 }
 
 /// 34 full packets are 49,232 bytes, and 69 are 99,912.
-#[test]
-fn a_receive_window_holds_a_flow_back_as_in_the_simulator() {
-    let _alone = exclusive();
+pub(crate) fn a_receive_window_holds_a_flow_back_as_in_the_simulator() {
     for (window, pkts) in [(Window::Fixed(50_000), 34.0), (Window::Autotuned(100_000), 69.0)] {
         let mut held = flow("a", "kernel:cubic", 20);
         held.receiving.window = window;
-        let Some(outcome) = measure_or_skip(&scenario(100, 500_000, (1, 3), vec![held])) else { return };
+        let outcome = measured(&scenario(100, 500_000, (1, 3), vec![held]));
         // the last packets of a window pass the link one after the other
         let mbps = pkts * 1448.0 * 8.0 / (20.0 + 1514.0 * 8.0 / 100e3) / 1e3;
         let measured = outcome.run.summary.flows[0].goodput_mbps;
@@ -163,46 +140,13 @@ fn a_receive_window_holds_a_flow_back_as_in_the_simulator() {
     }
 }
 
-/// The marks of all packets, as the run's note of the flow has them.
-fn known_marks(run: &Run) -> u64 {
-    let number = |note: &String| note.split("knows of ").nth(1)?.split(' ').next()?.parse().ok();
-    run.notes.iter().find_map(number).expect("a note of the flow's marks")
+/// A kernel with accurate ECN is asked in real time.
+pub(crate) fn accurate_ecn_is_refused_where_the_kernel_has_none() {
+    let refused = measure(&marks("dctcp", Ecn::Accurate)).expect_err("User-mode Linux has none");
+    assert!(matches!(refused, Error::NoAccurateEcn), "{refused}");
 }
 
-/// Runs a flow over a link that marks from 30 packets on. Its sender must know of every mark.
-fn counts_marks(cc: &str, ecn: Ecn) {
-    if !crate::support::can_load() {
-        return;
-    }
-    let mut asking = flow("a", cc, 20);
-    asking.sending.ecn = ecn;
-    let mut s = scenario(20, 200_000, (0, 2), vec![asking]);
-    s.links[0].queue = Queue::Step(Limit::Packets(30));
-    let Some(Outcome { run, .. }) = measure_or_skip(&s) else { return };
-    let link = &run.summary.links[0];
-    let known = known_marks(&run);
-    // the marks of the last round trip are on their way
-    assert!(link.marks > 20 && link.drops == 0, "{link:?}");
-    assert!(known <= link.marks && known + 60 > link.marks, "{ecn:?}: {known} of {} marks", link.marks);
-}
-
-#[test]
-fn with_the_echo_of_dctcp_a_sender_knows_of_every_mark() {
-    let _alone = exclusive();
-    counts_marks("dctcp", Ecn::Dctcp);
-}
-
-/// Where the kernel has no accurate ECN, the run says so, and the test, too.
-#[test]
-fn with_accurate_ecn_a_sender_knows_of_every_mark() {
-    let _alone = exclusive();
-    counts_marks("dctcp", Ecn::Accurate);
-    counts_marks("kernel:cubic", Ecn::L4s);
-}
-
-#[test]
-fn a_route_passes_its_own_links_and_acks_wait_in_a_queue_of_their_own() {
-    let _alone = exclusive();
+pub(crate) fn a_route_passes_its_own_links_and_acks_wait_in_a_queue_of_their_own() {
     let named = |name: &str, route: &[&str], reverse: &[&str]| Flow {
         route: Some(route.iter().map(|link| (*link).to_owned()).collect()),
         reverse: reverse.iter().map(|link| (*link).to_owned()).collect(),
@@ -214,7 +158,7 @@ fn a_route_passes_its_own_links_and_acks_wait_in_a_queue_of_their_own() {
     // 52 bytes and 14 of Ethernet, for every second packet of data at most
     s.links.push(Link::new("up", 1_000_000, 20_000));
     s.links[1].line.delay = ms(3);
-    let Some(outcome) = measure_or_skip(&s) else { return };
+    let outcome = measured(&s);
     let summary = &outcome.run.summary;
     let [first, second, up] = summary.links.as_slice() else { panic!("three links") };
     assert!(second.utilization > 0.9 && first.utilization < 0.4, "{summary:?}");
@@ -230,14 +174,12 @@ fn a_route_passes_its_own_links_and_acks_wait_in_a_queue_of_their_own() {
     assert!((rtt - expected).abs() < 2.0, "{rtt} ms, {expected} ms");
 }
 
-#[test]
-fn acks_are_held_back_lost_and_come_together_as_asked() {
-    let _alone = exclusive();
+pub(crate) fn acks_are_held_back_lost_and_come_together_as_asked() {
     let mut cheat = flow("a", "kernel:bbr", 20);
     (cheat.receiving.ack_delay, cheat.ack_loss_ppb) = (ms(30), 200_000_000);
     cheat.ack_aggregation = ms(5);
     cheat.rtt_at = vec![(ms(2000), ms(60))];
-    let Some(outcome) = measure_or_skip(&scenario(20, 500_000, (0, 4), vec![cheat])) else { return };
+    let outcome = measured(&scenario(20, 500_000, (0, 4), vec![cheat]));
     let told = &outcome.run.series.flows[0].min_rtt_ms;
     // the sender sees 30 ms more than the path has, and up to 5 ms until the next aggregate
     assert!((50.0..56.0).contains(&told[15]), "{told:?}");
@@ -246,34 +188,30 @@ fn acks_are_held_back_lost_and_come_together_as_asked() {
     assert!(goodput(&outcome.run, 1.0, 2.0) > 12.0, "{:?}", outcome.run.series.flows[0].goodput_mbps);
 }
 
-#[test]
-fn a_managed_queue_holds_its_target_and_separates_flows() {
-    let _alone = exclusive();
+pub(crate) fn a_managed_queue_holds_its_target_and_separates_flows() {
     let both = || vec![flow("hog", "kernel:cubic", 20), flow("mouse", "kernel:cubic", 40)];
     let managed = |queue: Queue| {
         let mut s = scenario(20, 500_000, (2, 7), both());
         s.links[0].queue = queue;
-        Some(measure_or_skip(&s)?.run.summary)
+        measured(&s).run.summary
     };
-    let Some(codel) = managed(Queue::Codel(Codel::default())) else { return };
+    let codel = managed(Queue::Codel(Codel::default()));
     let link = &codel.links[0];
     // 500 kB are 200 ms; CoDel steers for 5 ms
     assert!(
         link.queue_delay_mean_ms.unwrap() < 20.0 && link.utilization > 0.85 && link.drops > 0,
         "{link:?}"
     );
-    let Some(fair) = managed(Queue::FqCodel(FqCodel::default())) else { return };
+    let fair = managed(Queue::FqCodel(FqCodel::default()));
     assert!(fair.jain.unwrap() > 0.95, "{fair:?}");
 }
 
-#[test]
-fn a_line_reorders_and_duplicates_what_passes_it() {
-    let _alone = exclusive();
+pub(crate) fn a_line_reorders_and_duplicates_what_passes_it() {
     let mut s = scenario(20, 500_000, (0, 3), vec![flow("a", "kernel:bbr", 20)]);
     s.links[0].line.delay = ms(5);
     (s.links[0].line.jitter, s.links[0].line.reorders) = (ms(2), true);
     s.links[0].line.duplicate_ppb = 200_000_000;
-    let Some(outcome) = measure_or_skip(&s) else { return };
+    let outcome = measured(&s);
     let (summary, series) = (&outcome.run.summary, &outcome.run.series);
     let received = summary.flows[0].goodput_mbps * 3.0 / 8.0 * 1e6 / 1448.0;
     let delivered = summary.cost.data_packets as f64;

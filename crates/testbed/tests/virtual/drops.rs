@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use fairpace_results::{Run, Silent};
 use fairpace_scenario::{Burst, BurstLength, Drops, Flow, Link, Loss, Traffic, Writes};
-use fairpace_test_support::exclusive;
 
-use crate::support::{flow, measure_or_skip, scenario};
+use crate::measured;
+use crate::scenarios::{flow, scenario};
 
 /// A flow of 30 segments and some bytes: its socket's first buffer holds them, so that it does not hold the
 /// flow back, which the run would be judged by.
@@ -25,9 +25,7 @@ fn drops(run: &Run) -> Vec<(String, Vec<String>, Vec<String>)> {
     run.summary.flows.iter().map(of).collect()
 }
 
-#[test]
-fn the_same_packets_are_dropped_as_in_the_simulator() {
-    let _alone = exclusive();
+pub(crate) fn the_same_packets_are_dropped_as_in_the_simulator() {
     let flows = vec![
         short("syn", 0, &["syn 1"]),
         short("synack", 100, &["synack 1"]),
@@ -46,7 +44,7 @@ fn the_same_packets_are_dropped_as_in_the_simulator() {
     let traffic = Traffic { writes, ..Traffic::default() };
     let route = Some(vec!["lossy".to_owned()]);
     s.flows.push(Flow { route, traffic, ..flow("lossy", "kernel:reno", 30) });
-    let Some(outcome) = measure_or_skip(&s) else { return };
+    let outcome = measured(&s);
     let mut simulated = s.clone();
     simulated.flows.iter_mut().for_each(|flow| flow.cc = "reno".parse().unwrap());
     let simulated = fairpace_sim::run(&simulated, &mut Silent).unwrap();
