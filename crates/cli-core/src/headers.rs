@@ -141,7 +141,7 @@ pub fn load(headers: &[String], warn: bool) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Returns an error if it cannot be compiled, or has changed since it was loaded.
-#[cfg(feature = "kernel")]
+#[cfg(feature = "virtual")]
 pub(crate) fn for_guest(file: String, algorithm: Algorithm) -> Result<fairpace_virtual::Header, Failure> {
     let compiler = NativeCompiler::new(Sources::contained().map_err(failed)?).map_err(failed)?;
     let header = algorithm.header().unwrap_or(Path::new(""));
@@ -169,10 +169,10 @@ pub(crate) fn load_compiled(folder: &Path, headers: Vec<fairpace_virtual::Header
         let failed = |error| Failure::file("cannot write", &path, &error, "");
         fs::write(&path, library).map_err(failed)?;
         let written = vec![header.display().to_string()];
-        for_bpf::keep(&digest, object);
+        of_host::keep(&digest, object);
         load_one(Compiled { library: path.clone(), origin: Origin { header, written, digest, files } })?;
     }
-    fairpace_kernel::compile_with(for_bpf::kept);
+    fairpace_kernel::compile_with(of_host::kept);
     Ok(())
 }
 
@@ -275,17 +275,15 @@ fn failed(error: build::Error) -> Failure {
     Failure::new(exit, error.to_string(), help)
 }
 
-/// Loaded headers as objects for the kernel.
+/// Objects of headers that the host of this guest compiled.
 #[cfg(feature = "kernel")]
-mod for_bpf {
+mod of_host {
     use std::collections::BTreeMap;
-    use std::path::Path;
     use std::sync::{Mutex, PoisonError};
 
-    use fairpace_bpf_build::{self as build, BpfCompiler, NativeCompiler, Sources};
-    use fairpace_cc::{Algorithm, Kind};
+    use fairpace_cc::Algorithm;
 
-    /// Objects that the host of this guest compiled, by the digests of their headers.
+    /// The objects, by the digests of their headers.
     static KEPT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
 
     /// Keeps an object for [`kept`].
@@ -299,6 +297,15 @@ mod for_bpf {
         let found = algorithm.digest().and_then(|digest| kept.get(digest)).cloned();
         found.ok_or_else(|| format!("the host has not compiled {algorithm}"))
     }
+}
+
+/// Loaded headers as objects for the kernel.
+#[cfg(feature = "virtual")]
+mod for_bpf {
+    use std::path::Path;
+
+    use fairpace_bpf_build::{self as build, BpfCompiler, NativeCompiler, Sources};
+    use fairpace_cc::{Algorithm, Kind};
 
     /// The object of a loaded header for the kernel.
     pub(super) fn compile(algorithm: Algorithm) -> Result<Vec<u8>, String> {

@@ -9,8 +9,8 @@
 //! - [`progress`], [`signals`]: progress bars, and signals that end a run in order.
 //! - [`headers`], [`supervised`]: the user's own algorithms, and the process that they run in.
 //! - [`host`], [`batch`]: one run in the simulator or on the kernel; many simulations on a thread pool.
-//! - [`place`], `kernel_host`, `virtual_time`: where runs take place; the kernel of real flows; kernels in
-//!   virtual time.
+//! - [`place`], `kernel_host`: where runs take place; the kernel of real flows.
+//! - `virtual_time`, `guest`: kernels in virtual time, and the first process in one.
 //! - [`algorithms`]: the algorithms with their parameters, as records.
 //! - [`wrap`]: text in lines of limited width.
 //! - [`beside`]: records of other programs, which are shown beside runs.
@@ -28,6 +28,8 @@ pub mod beside;
 pub mod comparison;
 mod escape;
 pub mod failure;
+#[cfg(feature = "kernel")]
+pub mod guest;
 pub mod headers;
 pub mod host;
 #[cfg(feature = "kernel")]
@@ -42,6 +44,6 @@ pub mod signals;
 pub mod summary;
 pub mod supervised;
 pub mod table;
-#[cfg(feature = "kernel")]
+#[cfg(feature = "virtual")]
 pub mod virtual_time;
 pub mod wrap;

@@ -1,15 +1,14 @@
-//! Runs in virtual time: the host boots a kernel in which this program is the first process, and that process
-//! runs the testbed.
+//! Runs in virtual time: the host boots a kernel whose first process is this program, or another one with
+//! [`crate::guest`], and that process runs the testbed.
 
 use std::path::Path;
 
 use fairpace_results::{Monitor, Run};
-use fairpace_scenario::{Ecn, Scenario, Target};
-use fairpace_virtual::{Booted, Header, Job, Machine, Refusal, guest};
+use fairpace_scenario::{Ecn, Scenario};
+use fairpace_virtual::{Booted, Job, Machine, Refusal};
 
 use crate::failure::{Exit, Failure};
 use crate::headers;
-use crate::host::COMMIT;
 use crate::output::note;
 use crate::place::Emulator;
 use crate::signals::Signals;
@@ -43,7 +42,10 @@ impl Wanted<'_> {
     }
 
     /// Checks that this machine has what these scenarios need; creates nothing.
-    pub(crate) fn check(self, scenarios: &[Scenario]) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// Returns an error that says what is missing.
+    pub fn check(self, scenarios: &[Scenario]) -> Result<(), Failure> {
         Ok(fairpace_virtual::check(self.for_scenarios(scenarios)?.into())?)
     }
 }
@@ -67,7 +69,7 @@ impl From<Emulator> for fairpace_virtual::Emulator {
 pub struct VirtualKernel(Booted);
 
 impl VirtualKernel {
-    /// Boots the kernel that is wanted, for these scenarios.
+    /// Boots the kernel that is wanted, for these scenarios, with this program as its first process.
     ///
     /// # Errors
     /// Returns an error if a part is missing, if a scenario cannot run there, or if a signal arrived.
@@ -77,11 +79,31 @@ impl VirtualKernel {
         signals: &Signals,
         quiet: bool,
     ) -> Result<Self, Failure> {
-        let wanted = wanted.for_scenarios(scenarios)?;
-        let machine = Machine::find(Path::new(THIS), wanted.into())?;
+        let machine = Self::find(Path::new(THIS), wanted, scenarios)?;
         if !quiet {
             note(&format!("booting: {}", machine.description()));
         }
+        Self::of(machine, signals)
+    }
+
+    /// As [`VirtualKernel::boot`] does, with another program, and without a note.
+    ///
+    /// # Errors
+    /// Returns the same errors.
+    pub fn boot_with(
+        program: &Path,
+        wanted: Wanted<'_>,
+        scenarios: &[Scenario],
+        signals: &Signals,
+    ) -> Result<Self, Failure> {
+        Self::of(Self::find(program, wanted, scenarios)?, signals)
+    }
+
+    fn find(program: &Path, wanted: Wanted<'_>, scenarios: &[Scenario]) -> Result<Machine, Failure> {
+        Ok(Machine::find(program, wanted.for_scenarios(scenarios)?.into())?)
+    }
+
+    fn of(machine: Machine, signals: &Signals) -> Result<Self, Failure> {
         let booted = machine.boot(&|| signals.received().is_some());
         // an interrupted boot returns its own error
         signals.received().map_or_else(|| Ok(Self(booted?)), |signal| Err(Failure::signal(signal)))
@@ -110,31 +132,6 @@ impl VirtualKernel {
 /// Returns an error that says what is missing, and how to install it.
 pub fn available(emulator: Emulator) -> Result<String, fairpace_virtual::Error> {
     fairpace_virtual::available(emulator.into())
-}
-
-/// The first process of the guest: runs the scenario that the host gives to it. It does not return there.
-///
-/// # Errors
-/// Returns an error if this process is another one.
-pub fn serve() -> Result<(), Failure> {
-    guest::serve(perform).map_err(|Refusal { message, help, .. }| Failure::new(Exit::Usage, message, help))
-}
-
-/// Runs a scenario in the guest. The emulator does not wake early: it would read the clock all the time, and
-/// these instructions are what virtual time costs.
-fn perform(file: &Path, headers: Vec<Header>, monitor: &mut dyn Monitor) -> Result<Run, Refusal> {
-    let refusal = |failure: Failure| Refusal {
-        code: failure.code(),
-        message: failure.to_string(),
-        help: failure.help().unwrap_or_default().to_owned(),
-    };
-    headers::load_compiled(file.parent().unwrap_or(file), headers).map_err(refusal)?;
-    let scenario =
-        fairpace_scenario::load(file, &[], Target::Testbed).map_err(|error| refusal(error.into()))?;
-    let commit = COMMIT.to_owned();
-    let options =
-        fairpace_testbed::Options { commit, wake_early: false, virtual_time: true, ..Default::default() };
-    fairpace_testbed::run(&scenario, monitor, &options).map_err(|error| refusal(error.into()))
 }
 
 impl From<fairpace_virtual::Error> for Failure {

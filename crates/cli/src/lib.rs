@@ -31,12 +31,12 @@ mod trace;
 
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::Failure;
+use fairpace_cli_core::guest;
 use fairpace_cli_core::headers::Named;
 use fairpace_cli_core::host;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::place::Place;
 use fairpace_cli_core::program::Program;
-use fairpace_cli_core::virtual_time;
 
 pub use args::Cli;
 use args::Command;
@@ -133,7 +133,7 @@ impl Program for Cli {
             Command::Doctor(args) => doctor::run(&args, global, out),
             Command::Completions { shell } => shell::completions(shell, out),
             Command::Man { dir } => shell::man(dir.as_deref(), out),
-            Command::Guest => virtual_time::serve(),
+            Command::Guest => guest::serve(),
         }
     }
 

@@ -30,10 +30,10 @@ use std::ffi::OsString;
 use clap::Parser;
 use fairpace_cli_core::args::Global;
 use fairpace_cli_core::failure::{Exit, Failure};
+use fairpace_cli_core::guest;
 use fairpace_cli_core::output::Output;
 use fairpace_cli_core::program::{Program, unknown_command};
 use fairpace_cli_core::signals::Signals;
-use fairpace_cli_core::virtual_time;
 use fairpace_robustness::{abuse, hostile, soak};
 
 pub use args::Cli;
@@ -80,7 +80,7 @@ impl Program for Cli {
             Command::Packetdrill(args) => packetdrill::run(&args, global, out),
             Command::QuickRecords(args) => quick_records::run(&args, global, &Signals::catch()?, out),
             Command::Docs(args) => docs::run(&args, global, out),
-            Command::Guest => virtual_time::serve(),
+            Command::Guest => guest::serve(),
         }
     }
 }

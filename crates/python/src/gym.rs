@@ -1,6 +1,6 @@
 //! Environments for reinforcement learning, as NumPy arrays.
 
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use fairpace_gym::{
@@ -77,11 +77,12 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     }
 }
 
-impl From<Given<'_>> for Scenarios {
-    fn from(given: Given<'_>) -> Self {
-        match given {
+impl Given<'_> {
+    fn scenarios(self, py: Python<'_>) -> PyResult<Scenarios> {
+        Ok(match self {
             Given::Checked(list) => {
-                Scenarios::OneOf(list.iter().map(|checked| Arc::clone(&checked.0)).collect())
+                let all = list.iter().map(|checked| checked.simulated(py).cloned());
+                Scenarios::OneOf(all.collect::<PyResult<_>>()?)
             }
             Given::Text((name, text, sets, drawn)) => {
                 let drawn = drawn.into_iter().map(|(key, least, most, is_logarithmic)| {
@@ -90,7 +91,7 @@ impl From<Given<'_>> for Scenarios {
                 });
                 Scenarios::Text { name, text, sets: changes(&sets), drawn: drawn.collect() }
             }
-        }
+        })
     }
 }
 
@@ -134,7 +135,7 @@ impl Environments {
         // The first array asks NumPy for its version, which is code of Python, and panics on an exception
         // of it, as of a signal's handler.
         get_array_module(py)?;
-        let (scenarios, form) = (Scenarios::from(given), form_of(form)?);
+        let (scenarios, form) = (given.scenarios(py)?, form_of(form)?);
         let interval = interval_us.map(Duration::from_micros);
         let setups = seeds.into_iter().map(|seed| Setup { scenarios: scenarios.clone(), seed, interval });
         let environments = interruptible(py, |stop| {
@@ -194,9 +195,7 @@ impl Environments {
 
     /// The scenario of an environment's current episode.
     fn scenario(&self, environment: usize) -> PyResult<Option<Checked>> {
-        self.with(|state| {
-            Ok(state.environments.scenario(environment).cloned().map(|scenario| Checked(Arc::new(scenario))))
-        })
+        self.with(|state| Ok(state.environments.scenario(environment).cloned().map(Checked::new)))
     }
 
     /// Names of an environment's agents, and the places of their flows among its flows. They can differ from

@@ -9,7 +9,8 @@
 //! makes many runs of a sweep, and [`row_table`] puts their results in tables. Python's lock is released
 //! while anything is simulated.
 //!
-//! The package has no kernel: it needs no root and no BPF. It computes no metric, and no panic reaches
+//! The package needs no root and no BPF: it has no kernel, and boots one in virtual time only if it is asked
+//! to, with the command line's program in it. It computes no metric, and no panic reaches
 //! Python: such a panic would be an exception, and a bug. Tests are in Python (`tests`, by `make python`).
 
 #![allow(rustdoc::private_intra_doc_links, reason = "an extension module has no public items")]
@@ -40,7 +41,7 @@ mod _fairpace {
         simulate_rows, table_of_parquet,
     };
     #[pymodule_export]
-    use crate::run::{Result, compare_scenarios, result_of_bytes, run, run_all};
+    use crate::run::{Result, compare_scenarios, result_of_bytes, run, run_all, run_virtual};
     #[pymodule_export]
     use crate::scenario::{
         Checked, algorithms_json, check, load_algorithm, load_named_algorithms, read_scenario,

@@ -1,6 +1,7 @@
 //! Runs of scenarios, and their results.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairpace_cc::Phase;
@@ -9,7 +10,9 @@ use fairpace_cli_core::batch::Batch;
 use fairpace_cli_core::comparison::Comparison;
 use fairpace_cli_core::failure::{Exit, Failure};
 use fairpace_cli_core::host::{COMMIT, run_info};
-use fairpace_cli_core::progress::Progress;
+use fairpace_cli_core::place::Place;
+use fairpace_cli_core::progress::{Progress, expected_packets};
+use fairpace_cli_core::virtual_time::{VirtualKernel, Wanted};
 use fairpace_report::{Context, RunContext};
 use fairpace_results::{Run, to_json};
 use fairpace_scenario::quantity::parse_time;
@@ -27,7 +30,7 @@ use crate::table::{Table, of_bytes, to_bytes};
 /// Simulates a scenario. `events` keeps its rare events.
 #[pyfunction]
 pub(crate) fn run(py: Python<'_>, scenario: &Checked, events: bool) -> PyResult<Result> {
-    let scenario = Arc::clone(&scenario.0);
+    let scenario = Arc::clone(scenario.simulated(py)?);
     let mut interrupt = Interrupt::new();
     let ran = py.detach(|| simulate(&scenario, events, &mut interrupt));
     if let Some(interruption) = interrupt.into_raised() {
@@ -44,13 +47,41 @@ pub(crate) fn run_all(
     scenarios: Vec<PyRef<'_, Checked>>,
     jobs: Option<NonZeroUsize>,
 ) -> PyResult<Vec<Result>> {
-    let scenarios: Vec<Arc<Scenario>> = scenarios.iter().map(|checked| Arc::clone(&checked.0)).collect();
+    let scenarios = scenarios.iter().map(|checked| checked.simulated(py).cloned());
+    let scenarios: Vec<Arc<Scenario>> = scenarios.collect::<PyResult<_>>()?;
     let runs = interruptible(py, |signals| {
         let all: Vec<&Scenario> = scenarios.iter().map(|scenario| &**scenario).collect();
         let progress = Progress::of_scenarios(&all, true);
         Batch { jobs, signals, progress: &progress }.simulate(&all, |_, run| Ok(run))
     })?;
     Ok(scenarios.iter().zip(runs).map(|(scenario, run)| Result::new(scenario, run, None)).collect())
+}
+
+/// Runs scenarios on a kernel in virtual time, whose first process is `program`, the command line's; `jobs`
+/// at a time, `None`: one for each core.
+#[pyfunction]
+pub(crate) fn run_virtual(
+    py: Python<'_>,
+    scenarios: Vec<PyRef<'_, Checked>>,
+    on: &str,
+    kernel: Option<&str>,
+    program: PathBuf,
+    jobs: Option<NonZeroUsize>,
+) -> PyResult<Vec<Result>> {
+    let Some(Place::Virtual(emulator)) = Place::by_name(on) else {
+        return Err(PyValueError::new_err(format!("{on:?} is no kernel in virtual time")));
+    };
+    let scenarios: Vec<Scenario> =
+        scenarios.iter().map(|checked| Scenario::clone(&checked.scenario)).collect();
+    let wanted = Wanted { emulator, series: kernel };
+    let runs = interruptible(py, |signals| {
+        let kernel = VirtualKernel::boot_with(&program, wanted, &scenarios, signals)?;
+        let packets = scenarios.iter().map(expected_packets).collect();
+        let progress = Progress::of_virtual_runs(packets, true);
+        Batch { jobs, signals, progress: &progress }
+            .map(&scenarios, |scenario, job| kernel.run(scenario, job))
+    })?;
+    Ok(scenarios.iter().zip(runs).map(|(scenario, run)| Result::of_run(scenario, run, None)).collect())
 }
 
 fn simulate(
@@ -88,6 +119,7 @@ pub(crate) fn compare_scenarios(
     duration: String,
     stagger: Option<&str>,
     warmup: Option<String>,
+    is_simulated: bool,
 ) -> PyResult<Vec<Checked>> {
     let stagger = stagger
         .map(parse_time)
@@ -97,9 +129,10 @@ pub(crate) fn compare_scenarios(
     load_named_algorithms(py, cc.clone())?;
     let path = PathArgs { rate, buffer, rtt, duration, stagger, warmup };
     let sets = changes(&sets);
-    let comparison = Comparison { path: &path, target: Target::Simulator, sets: &sets };
+    let target = if is_simulated { Target::Simulator } else { Target::Testbed };
+    let comparison = Comparison { path: &path, target, sets: &sets };
     let scenarios = comparison.scenarios(&cc).map_err(|failure| raised(py, &failure))?;
-    Ok(scenarios.into_iter().map(|scenario| Checked(Arc::new(scenario))).collect())
+    Ok(scenarios.into_iter().map(Checked::new).collect())
 }
 
 /// What is known after a run. It does not change.
@@ -202,6 +235,11 @@ impl Result {
 impl Result {
     fn new(scenario: &Scenario, mut run: Run, events: Option<ArrowTable>) -> Self {
         run.summary.commit = COMMIT.to_owned();
+        Self::of_run(scenario, run, events)
+    }
+
+    /// The result of a run that has the commit of the program that made it.
+    fn of_run(scenario: &Scenario, run: Run, events: Option<ArrowTable>) -> Self {
         Result { why: scenario.why.clone(), toml: scenario.to_toml(), run, events }
     }
 

@@ -14,42 +14,61 @@ use crate::error::raised;
 
 /// A scenario in which everything is right. It does not change.
 #[pyclass(frozen, module = "fairpace._fairpace")]
-pub(crate) struct Checked(pub(crate) Arc<Scenario>);
+pub(crate) struct Checked {
+    pub(crate) scenario: Arc<Scenario>,
+    /// What the simulator does not have, such as the algorithms of a kernel.
+    refused: Option<Box<Invalid>>,
+}
+
+impl Checked {
+    /// A scenario that has been checked for where it runs.
+    pub(crate) fn new(scenario: Scenario) -> Self {
+        Checked { scenario: Arc::new(scenario), refused: None }
+    }
+
+    /// The scenario, for the simulator.
+    pub(crate) fn simulated(&self, py: Python<'_>) -> PyResult<&Arc<Scenario>> {
+        match &self.refused {
+            None => Ok(&self.scenario),
+            Some(invalid) => Err(raised(py, &Invalid::clone(invalid).into())),
+        }
+    }
+}
 
 #[pymethods]
 impl Checked {
     /// What is compared, in a few words.
     #[getter]
     fn title(&self) -> &str {
-        &self.0.title
+        &self.scenario.title
     }
 
     /// SHA-256 of what decides the outcome, except the seed, in hex.
     #[getter]
     fn hash(&self) -> &str {
-        &self.0.hash
+        &self.scenario.hash
     }
 
     /// Source of all randomness.
     #[getter]
     fn seed(&self) -> u64 {
-        self.0.seed
+        self.scenario.seed
     }
 
     /// Length of the run, s.
     #[getter]
     fn duration_s(&self) -> f64 {
-        self.0.duration.as_secs_f64()
+        self.scenario.duration.as_secs_f64()
     }
 
     /// The canonical form.
     fn to_toml(&self) -> String {
-        self.0.to_toml()
+        self.scenario.to_toml()
     }
 
     /// The keys of the canonical form and their values, as JSON.
     fn keys_json(&self, py: Python<'_>) -> PyResult<String> {
-        let keys = toml::from_str::<serde_json::Value>(&self.0.to_toml()).map(|keys| keys.to_string());
+        let keys = toml::from_str::<serde_json::Value>(&self.scenario.to_toml()).map(|keys| keys.to_string());
         keys.map_err(|error| {
             raised(py, &Failure::new(Exit::Internal, error.to_string(), "please report this"))
         })
@@ -57,7 +76,7 @@ impl Checked {
 }
 
 /// Checks a scenario's text; `name` is what errors call its file. Headers that it names are loaded, unless
-/// they are and have not changed since.
+/// they are and have not changed since. What only the simulator refuses is an error when it is simulated.
 #[pyfunction]
 pub(crate) fn check(
     py: Python<'_>,
@@ -66,9 +85,13 @@ pub(crate) fn check(
     sets: Vec<(String, String)>,
 ) -> PyResult<Checked> {
     load_named(py, name, text, &sets)?;
-    match parsed(name, text, &sets) {
-        Ok(scenario) => Ok(Checked(Arc::new(scenario))),
-        Err(invalid) => Err(raised(py, &invalid.into())),
+    let refused = match parsed(name, text, &sets) {
+        Ok(scenario) => return Ok(Checked::new(scenario)),
+        Err(invalid) => invalid,
+    };
+    match fairpace_scenario::parse(name, text, &changes(&sets), Target::Testbed) {
+        Ok(scenario) => Ok(Checked { scenario: Arc::new(scenario), refused: Some(Box::new(refused)) }),
+        Err(_) => Err(raised(py, &refused.into())),
     }
 }
 

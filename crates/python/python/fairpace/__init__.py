@@ -6,7 +6,8 @@
 2
 
 The simulator is that of the command ``fairpace sim``: the same scenario and seed give the same numbers. Nothing here
-needs root, and nothing reads the clock or the environment: a result depends on its arguments alone.
+needs root, and nothing reads the clock or the environment: a result depends on its arguments alone. The same scenarios
+run on a Linux kernel in virtual time (``on="virtual"``), which takes the program ``fairpace`` from ``PATH``.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from ._evaluation import Duels, Evaluation, _jobs, _names, duels, evaluate
 from ._fairpace import COMMIT, VERSION as __version__, Table
 from ._keys import Flow, Link, Window
 from ._result import Result
-from ._scenario import Scenario, ScenarioLike, _sets, _value, scenario_of
+from ._scenario import Scenario, ScenarioLike, _placed, _sets, _value, scenario_of
 from ._sweep import Sweep, sweep
 from ._units import AlgorithmName, Buffer, Rate, Time
+from ._virtual import SIMULATOR, run_all as _run_all
 from .errors import FairpaceError, InternalError, OutputError, Problem, UnsupportedError, UsageError, _in_python
 
 __all__ = [
@@ -62,8 +64,10 @@ def run(
     set: Mapping[str, object] | None = None,
     seed: int | None = None,
     events: bool = False,
+    on: str = "sim",
+    kernel: str | None = None,
 ) -> Result:
-    """Simulates a scenario.
+    """Runs a scenario: simulates it, or runs it on a Linux kernel in virtual time.
 
     Other threads of Python run meanwhile, and Ctrl-C ends it.
 
@@ -71,7 +75,11 @@ def run(
     :param set: other values of some keys: see :meth:`Scenario.set`.
     :param seed: another seed.
     :param events: keep rare events, which takes about twice as long.
+    :param on: ``sim``; or ``virtual``, ``virtual:uml`` and ``virtual:qemu``, which need the program ``fairpace`` of the
+        same commit in ``PATH``: docs/virtual-time.md.
+    :param kernel: the series of the kernel in QEMU, such as ``6.12``.
     :raises UsageError: something in the scenario is wrong.
+    :raises UnsupportedError: a part of the kernel in virtual time is missing, or it cannot run the scenario.
     """
     given = scenario_of(scenario)
     if set is not None:
@@ -84,7 +92,17 @@ def run(
         if whole is None:
             raise TypeError(f"a seed is a whole number, not {seed!r}")
         given = given.set({"seed": whole})
-    return Result(_fairpace.run(given._checked, events), given)
+    if on == SIMULATOR and kernel is None:
+        try:
+            return Result(_fairpace.run(given._checked, events), given)
+        except FairpaceError as error:
+            raise _placed(error, given._name, given._places) from None
+    if events:
+        raise UsageError("events are kept of simulations", 'leave out events, or write on="sim"')
+    try:
+        return Result(_run_all([given._checked], on, kernel, None)[0], given)
+    except FairpaceError as error:
+        raise _in_python(error) from None
 
 
 def compare(
@@ -98,6 +116,8 @@ def compare(
     warmup: Time | None = None,
     set: Mapping[str, object] | None = None,
     jobs: int | None = None,
+    on: str = "sim",
+    kernel: str | None = None,
 ) -> dict[str, Result]:
     """Several algorithms on one path, one run each, as ``fairpace compare``.
 
@@ -109,7 +129,9 @@ def compare(
     :param stagger: each flow starts this much after the one before; 5 s, or a twelfth of a run shorter than 60 s.
     :param warmup: measure from here to the end; 20 s, or a third of a run shorter than 60 s.
     :param set: other values of scenario keys and of parameters of the algorithms.
-    :param jobs: simulations at a time; by default one for each core. It does not change the results.
+    :param jobs: runs at a time; by default one for each core. It does not change the results.
+    :param on: where: see :func:`run`. On a kernel ``cc`` may be one of its own, ``kernel:bbr``.
+    :param kernel: the series of the kernel in QEMU: see :func:`run`.
     :returns: the result of each algorithm, in the order of ``cc``, by what ``cc`` names it.
     :raises UsageError: a value is wrong, no algorithm is named, or one is named twice.
     """
@@ -118,6 +140,9 @@ def compare(
     names = _names(cc, "cc")
     if not names:
         raise UsageError("no algorithm is named", 'write for example compare(["bbr3", "cubic"])')
+    of_kernel = next((name for name in names if name.startswith("kernel:")), None)
+    if on == SIMULATOR and of_kernel is not None:
+        raise UsageError(f"{of_kernel!r} is an algorithm of a kernel, which the simulator does not have", 'add on="virtual"')
     try:
         scenarios = _fairpace.compare_scenarios(
             names,
@@ -128,10 +153,11 @@ def compare(
             duration=_value(duration, "duration"),
             stagger=None if stagger is None else _value(stagger, "stagger"),
             warmup=None if warmup is None else _value(warmup, "warmup"),
+            is_simulated=on == SIMULATOR,
         )
+        runs = _run_all(scenarios, on, kernel, _jobs(jobs))
     except FairpaceError as error:
         raise _in_python(error) from None
-    runs = _fairpace.run_all(scenarios, _jobs(jobs))
     # of each the canonical form, since no other text has been read
     sources = [(scenario.to_toml(), "scenario", (), ()) for scenario in scenarios]
     return {name: Result(run, source) for name, run, source in zip(names, runs, sources, strict=True)}

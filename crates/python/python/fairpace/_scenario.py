@@ -22,8 +22,9 @@ _Part = TypeVar("_Part", Link, Flow, Window)
 class Scenario(ScenarioKeys):
     """Links, flows, and what is measured. It does not change; :meth:`set` makes another one.
 
-    A scenario is checked when it is made: every quantity has a unit and is in its range. Scenarios are equal if their
-    outcomes are, by their :attr:`hash` and :attr:`seed`.
+    A scenario is checked when it is made: every quantity has a unit and is in its range. What only a kernel has, such
+    as ``kernel:bbr``, is an error when it is simulated. Scenarios are equal if their outcomes are, by their :attr:`hash`
+    and :attr:`seed`.
 
     >>> from fairpace import Flow, Link, Scenario
     >>> two = Scenario(

@@ -85,6 +85,8 @@ _CLASSES: dict[str, type[FairpaceError]] = {
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: <[A-Z]+>)?")
 """An option of the command line: ``--jobs <N>``."""
+_ON = re.compile(r"(?<![\w-])--on ([a-z]+(?::[a-z]+)?)")
+"""A place of the command line: ``--on virtual``."""
 _SET = re.compile(r"`--set ([^=`]+)=([^`]+)`")
 """A change of a key on the command line."""
 
@@ -94,6 +96,7 @@ def _in_python(error: FairpaceError) -> FairpaceError:
 
     def words(text: str) -> str:
         text = _SET.sub(r'`{"\1": "\2"}`', text)
+        text = _ON.sub(r'on="\1"', text)
         return _OPTION.sub(lambda option: option[1].replace("-", "_"), text)
 
     def placed(problem: Problem) -> Problem:
