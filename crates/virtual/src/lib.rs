@@ -29,6 +29,7 @@ mod message;
 mod monitor;
 mod ports;
 mod process;
+mod processor;
 mod qemu;
 mod uml;
 

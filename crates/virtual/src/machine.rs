@@ -196,7 +196,7 @@ impl Booted {
         let Self { machine, saved } = self;
         let (mut run, cpu) = match (&machine.kind, saved) {
             (Kind::Uml(uml), _) => {
-                let mut process = uml.start(&machine.initramfs, &job)?;
+                let (mut process, _processor) = uml.start(&machine.initramfs, &job)?;
                 let stop = || monitor.stop();
                 ready(&mut process, &Watch { stage: "boot", limit: BOOT_LIMIT, stop: &stop })?;
                 (follow(&mut process, monitor)?, process.cpu())

@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 
 use crate::message::MEMORY_BYTES;
 use crate::process::{Nameless, Process};
-use crate::{Error, guest, kernel};
+use crate::processor::Processor;
+use crate::{Error, guest, kernel, processor};
 
 /// Its name in messages.
 const NAME: &str = "User-mode Linux";
@@ -76,8 +77,12 @@ impl Uml {
         fs::read(&self.program).map_err(failed)
     }
 
-    /// Boots it with a job.
-    pub(crate) fn start(&self, initramfs: &Nameless, job: &Nameless) -> Result<Process, Error> {
+    /// Boots it with a job, on a processor of its own, if there is one.
+    pub(crate) fn start(
+        &self,
+        initramfs: &Nameless,
+        job: &Nameless,
+    ) -> Result<(Process, Option<Processor>), Error> {
         let (lines, errors) = (Nameless::new()?, Nameless::new()?);
         let failed = || Error::host("start User-mode Linux");
         // of their own places, beside that of this process
@@ -95,7 +100,12 @@ impl Uml {
         command.env(NO_RSEQ.0, NO_RSEQ.1);
         let log = |to: &Nameless| to.0.try_clone().map_err(failed());
         command.stdin(Stdio::null()).stdout(log(&errors)?).stderr(log(&errors)?);
+        let processor = Processor::take();
+        let alone = processor.as_ref().map(Processor::alone);
         let place = move || {
+            if let Some(alone) = &alone {
+                processor::stay_on(alone);
+            }
             // without addresses by chance, on which its memory would depend
             // SAFETY: it sets an attribute of this process.
             if unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) } < 0 {
@@ -111,7 +121,8 @@ impl Uml {
         };
         // SAFETY: the calls are async-signal-safe, and touch no memory.
         unsafe { command.pre_exec(place) };
-        Process::start(NAME, &mut command, lines, vec![errors]).map_err(failed())
+        let process = Process::start(NAME, &mut command, lines, vec![errors]).map_err(failed())?;
+        Ok((process, processor))
     }
 }
 
