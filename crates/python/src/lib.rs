@@ -44,7 +44,8 @@ mod _fairpace {
     use crate::run::{Result, compare_scenarios, result_of_bytes, run, run_all, run_virtual};
     #[pymodule_export]
     use crate::scenario::{
-        Checked, algorithms_json, check, load_algorithm, load_named_algorithms, read_scenario,
+        Checked, algorithms_json, check, check_for_kernel, load_algorithm, load_named_algorithms,
+        read_scenario,
     };
     #[pymodule_export]
     use crate::table::{Table, table_of_bytes};

@@ -89,15 +89,37 @@ pub(crate) fn check(
         Ok(scenario) => return Ok(Checked::new(scenario)),
         Err(invalid) => invalid,
     };
-    match fairpace_scenario::parse(name, text, &changes(&sets), Target::Testbed) {
+    match parsed_for(Target::Testbed, name, text, &sets) {
         Ok(scenario) => Ok(Checked { scenario: Arc::new(scenario), refused: Some(Box::new(refused)) }),
         Err(_) => Err(raised(py, &refused.into())),
     }
 }
 
-/// Reads a scenario. The place of a problem in a changed key is the key.
+/// Checks a scenario's text, whose headers are loaded, for a kernel.
+#[pyfunction]
+pub(crate) fn check_for_kernel(
+    py: Python<'_>,
+    name: &str,
+    text: &str,
+    sets: Vec<(String, String)>,
+) -> PyResult<Checked> {
+    let scenario = parsed_for(Target::Testbed, name, text, &sets);
+    scenario.map(Checked::new).map_err(|invalid| raised(py, &invalid.into()))
+}
+
+/// Reads a scenario for the simulator.
 pub(crate) fn parsed(name: &str, text: &str, sets: &[(String, String)]) -> Result<Scenario, Invalid> {
-    fairpace_scenario::parse(name, text, &changes(sets), Target::Simulator).map_err(|mut invalid| {
+    parsed_for(Target::Simulator, name, text, sets)
+}
+
+/// Reads a scenario. The place of a problem in a changed key is the key.
+fn parsed_for(
+    target: Target,
+    name: &str,
+    text: &str,
+    sets: &[(String, String)],
+) -> Result<Scenario, Invalid> {
+    fairpace_scenario::parse(name, text, &changes(sets), target).map_err(|mut invalid| {
         let is_set = |file: &str| sets.iter().any(|(key, _)| key == file);
         for problem in invalid.problems.iter_mut().filter(|problem| is_set(&problem.file)) {
             (problem.line, problem.column) = (0, 0);

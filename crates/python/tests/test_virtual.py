@@ -58,6 +58,10 @@ def test_what_makes_no_sense_or_is_missing_is_an_error(monkeypatch: pytest.Monke
         fp.run(TWO, on="kernel")
     with pytest.raises(fp.UsageError, match="events are kept of simulations"):
         fp.run(TWO, on="virtual", events=True)
+    jitter = [fp.Flow(cc="bbr1", rtt="20ms", host_jitter="1ms")]
+    simulated = fp.Scenario(duration="1s", links=[fp.Link(rate="10mbit", buffer="50kB")], flows=jitter)
+    with pytest.raises(fp.UsageError, match=r"flows\[0\].host_jitter: the testbed does not have `host_jitter`"):
+        fp.run(simulated, on="virtual")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(fp.UnsupportedError, match="in no folder of PATH"):
         fp.run(TWO, on="virtual")

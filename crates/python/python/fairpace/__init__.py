@@ -100,7 +100,7 @@ def run(
     if events:
         raise UsageError("events are kept of simulations", 'leave out events, or write on="sim"')
     try:
-        return Result(_run_all([given._checked], on, kernel, None)[0], given)
+        return Result(_run_all([given._for_kernel()], on, kernel, None)[0], given)
     except FairpaceError as error:
         raise _in_python(error) from None
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from os import PathLike, fspath
 from typing import Any, NoReturn, TypeVar, Union
 
-from ._fairpace import Checked, check, read_scenario
+from ._fairpace import Checked, check, check_for_kernel, read_scenario
 from ._keys import KINDS, Flow, Link, ScenarioKeys, Window
 from ._toml import Places, text_of
 from ._units import unicode, written
@@ -171,6 +171,16 @@ class Scenario(ScenarioKeys):
     def _source(self) -> tuple[str, str, list[tuple[str, str]]]:
         """What it was made of: the name of its file, its text, and other values of keys."""
         return self._name, self._text, list(self._sets)
+
+    def _for_kernel(self) -> Checked:
+        """It, checked for a kernel, which lacks a few keys of the simulator.
+
+        :raises UsageError: a kernel does not have one of its keys.
+        """
+        try:
+            return check_for_kernel(*self._source())
+        except FairpaceError as error:
+            raise _placed(error, self._name, self._places) from None
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r}, seed {self.seed}, {self.hash[:12]}>"

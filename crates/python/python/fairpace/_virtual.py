@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from functools import cache
 
 from . import _fairpace
 from .errors import UnsupportedError, UsageError
@@ -48,7 +47,6 @@ def _program() -> str:
     return program
 
 
-@cache
 def _commit(program: str) -> str:
     """The commit that a program says that it is from."""
     try:
